@@ -1,0 +1,1 @@
+"""The court: compares executors with the law."""

@@ -1,0 +1,1 @@
+"""Adapters: executors behind the one protocol that the court speaks."""

@@ -1,0 +1,1 @@
+"""The suite: scenarios, traces and logs that are shipped with the package."""

@@ -1,0 +1,1 @@
+"""The invariants: one claim per property that every reachable state keeps."""

@@ -1,0 +1,1 @@
+"""The rules: one function per small step of the machine."""
