@@ -1,0 +1,188 @@
+"""Designs: everything on which executors and proposals differ, as one frozen value.
+
+A rule that has a choice asks the design, and nothing else. The defaults are the sound choice.
+Field ids D01… are stable. Source: semantics.md §6b (hazards), §8.3 (fixes F1…F10), Appendix B.
+"""
+
+from dataclasses import dataclass, fields, replace
+from enum import StrEnum
+
+
+class Truncation(StrEnum):
+    """When a forced sync replaces pending ir by a placeholder handle."""
+
+    AT_EXTRACT = "at-extract"
+    """ir is cleared before post-order and placeholders are installed before the lock: torch_xla."""
+    AT_SCHEDULE = "at-schedule"
+    """Both happen together once nothing before the execution can raise any more (F1)."""
+
+
+class DonorSafety(StrEnum):
+    """What makes a parameter safe to donate."""
+
+    OWNER_SLOT = "owner-slot"
+    """The one info slot names an updated record: torch_xla."""
+    UNNEEDED = "unneeded"
+    """Besides, nothing that stays alive reads the buffer (F2)."""
+
+
+class DonorScope(StrEnum):
+    """Which syncs may donate at all."""
+
+    ANY_SYNC = "any-sync"
+    """Every forced sync with the sync flag: torch_xla, and sound beside DonorSafety.UNNEEDED."""
+    FULL_BARRIER = "full-barrier"
+    """Only one that covers every record with pending work (F3)."""
+
+
+class UserDonors(StrEnum):
+    """When the donation marks that a user sets are honoured."""
+
+    CONFIG = "config"
+    """Only under the process-wide switch: the seed of March 2025."""
+    CONFIG_OR_SYNC = "config-or-sync"
+    """Also in every forced sync with the sync flag: torch_xla 2.9."""
+
+
+class Validation(StrEnum):
+    """What happens to a graph with a parameter that has no value and will get none."""
+
+    AT_DISPATCH = "at-dispatch"
+    """The runtime meets a null buffer and the process dies: torch_xla."""
+    BEFORE_EFFECTS = "before-effects"
+    """An error on the caller before anything changes (F4, semantics.md §5.5)."""
+
+
+class ErrorDelivery(StrEnum):
+    """Who is told that an asynchronous execution failed."""
+
+    NEXT_LOCKER = "next-locker"
+    """The waiting call, and again whoever takes the device lock next: torch_xla."""
+    NEXT_LOCKER_ONCE = "next-locker-once"
+    """The waiting call if there is one, else whoever takes the lock next (F7)."""
+    OWNER = "owner"
+    """The waiting call, else the next call about a tensor of the failed work; once."""
+
+
+class KeyWiring(StrEnum):
+    """What the key of a graph says about which operand is which parameter."""
+
+    LEAF_SEQUENCE = "leaf-sequence"
+    """Node hashes and the parameter numbers in post-order of the leaves: torch_xla."""
+    OPERANDS = "operands"
+    """The position of each operand of each node: equal key, equal program."""
+
+
+class OwnerSlot(StrEnum):
+    """Who writes its id into a buffer record's info."""
+
+    LAST_TOUCH = "last-touch"
+    """Every record that makes or collects a leaf over it: torch_xla."""
+    HOLDER = "holder"
+    """Only the record that the buffer belongs to, never a borrower."""
+
+
+@dataclass(frozen=True, slots=True)
+class Design:
+    """One way to build a lazy executor. Every value is documented with who does it."""
+
+    name: str = "sound"
+    truncation: Truncation = Truncation.AT_SCHEDULE
+    """D01"""
+    keeps_recipe: bool = True
+    """D02: an unfilled placeholder remembers the pending ir it replaced, and gives it back when its
+    execution fails. torch_xla: no."""
+    donor_safety: DonorSafety = DonorSafety.UNNEEDED
+    """D03"""
+    donor_scope: DonorScope = DonorScope.ANY_SYNC
+    """D04"""
+    user_donors: UserDonors = UserDonors.CONFIG_OR_SYNC
+    """D05"""
+    user_donors_unforced: bool = False
+    """D06: user marks are also honoured by evaluations that keep the ir. torch_xla: yes, under the
+    switch (H-06)."""
+    validation: Validation = Validation.BEFORE_EFFECTS
+    """D07"""
+    error_delivery: ErrorDelivery = ErrorDelivery.OWNER
+    """D08"""
+    key_wiring: KeyWiring = KeyWiring.OPERANDS
+    """D09"""
+    key_has_force: bool = False
+    """D10: the force flag is part of the key, so a warm-up never helps a barrier. torch_xla: yes."""
+    borrow_is_flagged: bool = True
+    """D11: copy_ marks the borrowed leaf as clone does. torch_xla: no (H-04)."""
+    borrower_reads_in_place: bool = True
+    """D12: reading a borrowed leaf leaves the record as it is. torch_xla: the leaf becomes the
+    handle and the clone mark is useless (H-03)."""
+    clear_pending_keeps_borrow: bool = True
+    """D13: clear pending leaves borrowed leaves alone. torch_xla: they become shared handles."""
+    owner_slot: OwnerSlot = OwnerSlot.HOLDER
+    """D14"""
+    warm_up_plans_donors: bool = True
+    """D15: a warm-up with the sync flag compiles the program that the barrier would run, donors
+    included. torch_xla: a warm-up has no barrier donors."""
+    run_cached_recompiles: bool = True
+    """D16: running by key compiles when the entry was evicted. torch_xla: an error (H-13)."""
+    failure_keeps_donors: bool = True
+    """D17: the runtime commits a donation only when the execution succeeds (PJRT does so for a
+    failed dispatch). False: a failed execution may have consumed its donors."""
+    read_returns_copy: bool = True
+    """D18: a read never hands out the record's own host copy. torch_xla get_tensors does (H-27)."""
+    warm_up_is_barrier: bool = False
+    """D19: a warm-up with nothing to compile waits for the device and takes its error: torch_xla."""
+    refills_borrowed: bool = False
+    """D20: evaluating a borrowed leaf without force writes the result into the lender's buffer
+    record. torch_xla: yes."""
+
+
+SOUND = Design()
+
+TORCH_XLA_2_9 = Design(
+    name="torch_xla_2_9",
+    truncation=Truncation.AT_EXTRACT,
+    keeps_recipe=False,
+    donor_safety=DonorSafety.OWNER_SLOT,
+    user_donors_unforced=True,
+    validation=Validation.AT_DISPATCH,
+    error_delivery=ErrorDelivery.NEXT_LOCKER,
+    key_wiring=KeyWiring.LEAF_SEQUENCE,
+    key_has_force=True,
+    borrow_is_flagged=False,
+    borrower_reads_in_place=False,
+    clear_pending_keeps_borrow=False,
+    owner_slot=OwnerSlot.LAST_TOUCH,
+    warm_up_plans_donors=False,
+    run_cached_recompiles=False,
+    failure_keeps_donors=False,
+    read_returns_copy=False,
+    warm_up_is_barrier=True,
+    refills_borrowed=True,
+)
+
+SEED_2025_03 = replace(TORCH_XLA_2_9, name="seed_2025_03", user_donors=UserDonors.CONFIG)
+
+FIXES: tuple[Design, ...] = (
+    replace(TORCH_XLA_2_9, name="fixed_F1", truncation=Truncation.AT_SCHEDULE),
+    replace(TORCH_XLA_2_9, name="fixed_F2", donor_safety=DonorSafety.UNNEEDED),
+    replace(TORCH_XLA_2_9, name="fixed_F3", donor_scope=DonorScope.FULL_BARRIER),
+    replace(TORCH_XLA_2_9, name="fixed_F4", validation=Validation.BEFORE_EFFECTS),
+    replace(TORCH_XLA_2_9, name="fixed_F7", error_delivery=ErrorDelivery.NEXT_LOCKER_ONCE),
+)
+"""torch_xla 2.9 with one fix of semantics.md §8.3 each, as far as it concerns one plain device."""
+
+DESIGNS: dict[str, Design] = {
+    design.name: design for design in (SOUND, TORCH_XLA_2_9, SEED_2025_03, *FIXES)
+}
+
+
+def design_named(name: str) -> Design:
+    """The named design. Raises KeyError with the known names if there is none."""
+    if name not in DESIGNS:
+        raise KeyError(f"unknown design {name!r}; known: {', '.join(DESIGNS)}")
+    return DESIGNS[name]
+
+
+def differences(a: Design, b: Design) -> dict[str, tuple[object, object]]:
+    """The fields on which two designs differ, with both values."""
+    pairs = {f.name: (getattr(a, f.name), getattr(b, f.name)) for f in fields(Design)}
+    return {name: pair for name, pair in pairs.items() if pair[0] != pair[1] and name != "name"}

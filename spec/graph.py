@@ -1,0 +1,167 @@
+"""The real payload: graphs, values, the scalar cache, the compilation cache and counters.
+
+Used in lockstep and on recorded logs. It computes what the rules never ask for directly: keys,
+values, and the facts that the environment would otherwise choose (`markstep.spec.schedule`).
+"""
+
+from collections import OrderedDict
+from math import prod
+
+from markstep.spec.design import Design
+from markstep.spec.evaluator import Value, evaluate
+from markstep.spec.ir import (
+    Node,
+    Program,
+    constant_node,
+    graft,
+    graph_key,
+    leaf_node,
+    number_parameters,
+    op_node,
+    post_order,
+    program_of,
+)
+from markstep.spec.payload import Payload
+from markstep.spec.state import has
+from markstep.spec.vocabulary import DType, Number
+
+ALPHA_OPS = ("add", "sub")
+"""Ops that carry the multiplier alpha of ATen as a last, constant operand."""
+ELEMENT_BYTES = 4
+
+
+class GraphPayload(Payload):
+    """Everything that is carried along with the control state of one process."""
+
+    def __init__(self) -> None:
+        self.counters: dict[str, int] = {}
+        self.scalars: dict[tuple[Number, DType], int] = {}
+        self.programs: OrderedDict[object, Program] = OrderedDict()
+        self.numbers = 0
+
+    def draft(self) -> "GraphPayload":
+        copy = GraphPayload.__new__(GraphPayload)
+        copy.counters = self.counters.copy()
+        copy.scalars = self.scalars.copy()
+        copy.programs = self.programs.copy()
+        copy.numbers = self.numbers
+        return copy
+
+    # ---- counters ---------------------------------------------------------------------------
+
+    def count(self, counter: str, amount: int = 1) -> None:
+        self.counters[counter] = self.counters.get(counter, 0) + amount
+
+    def count_sample(self, metric: str, amount: int) -> None:
+        self.count(f"{metric}.n")
+        self.count(f"{metric}.sum", amount)
+
+    def count_upload(self, shape: tuple[int, ...]) -> None:
+        for counter in ("CreateDataHandles", "TransferToDevice", "TensorToData"):
+            self.count(counter)
+        self.count_sample("OutboundData", prod(shape) * ELEMENT_BYTES)
+
+    def count_download(self, shapes: list[tuple[int, ...]]) -> None:
+        if shapes:
+            self.count("TransferFromDevice")
+            self.count_sample("InboundData", sum(map(prod, shapes)) * ELEMENT_BYTES)
+
+    def count_graph(self, roots: tuple[Node | None, ...]) -> None:
+        self.count_sample("TensorsGraphSize", len(post_order(_nodes(roots))))
+
+    def count_execution(self, results: int, counted: bool) -> None:
+        self.count("CreateDataHandles", results)
+        self.count("ExecuteTime")
+        if counted:
+            self.count("ExecuteComputation")
+
+    # ---- values and nodes -------------------------------------------------------------------
+
+    def registry_order(self, rows: list[int], ids: list[int]) -> list[int]:
+        return [row for _, row in sorted(zip(ids, rows, strict=True))]
+
+    def number(self) -> int:
+        self.numbers += 1
+        return self.numbers
+
+    def host_array(self, value: Value) -> Value | None:
+        return tuple(value)
+
+    def plus_one(self, value: Value | None) -> Value | None:
+        return None if value is None else tuple(v + 1 for v in value)
+
+    def shape_of(self, node: Node | None) -> tuple[int, ...]:
+        return node.shape if node is not None else ()
+
+    def leaf(self, buffer: int, shape: tuple[int, ...], dtype: DType) -> Node | None:
+        return leaf_node(buffer, shape, dtype)
+
+    def constant(self, value: Number, dtype: DType) -> Node | None:
+        return constant_node(value, dtype)
+
+    def apply(self, op: str, operands: tuple[Node | None, ...]) -> Node | None:
+        known = _nodes(operands)
+        base = op.removesuffix("_scalar")
+        if op == "failing_execute":
+            zero = op_node("expand_huge", (constant_node(0, known[0].dtype),))
+            known, base = (zero, op_node("sum", known)), "add"
+        if base in ALPHA_OPS:
+            known = (*known, constant_node(1, known[0].dtype))
+        return op_node(base, known)
+
+    def meaning(self, node: Node | None, values: tuple[Value | None, ...]) -> Value | None:
+        if node is None or len(node.operands) < len(values):
+            return None
+        shapes = tuple(operand.shape for operand in node.operands)
+        if any(operand.op == "expand_huge" for operand in node.operands):
+            return None
+        return evaluate(node.op, values, shapes)
+
+    def graft(self, node: Node | None, buffer: int, recipe: Node | None) -> Node | None:
+        return graft(node, buffer, recipe) if node is not None and recipe is not None else node
+
+    # ---- caches -----------------------------------------------------------------------------
+
+    def scalar_row(self, value: Number, dtype: DType) -> int | None:
+        return self.scalars.get((value, dtype))
+
+    def remember_scalar(self, value: Number, dtype: DType, row: int) -> None:
+        self.scalars[value, dtype] = row
+
+    def number_parameters(self, roots: tuple[Node | None, ...], mask: int) -> tuple[int, ...]:
+        return number_parameters(post_order(_nodes(roots)))[0]
+
+    def key(
+        self,
+        design: Design,
+        force: bool,
+        roots: tuple[Node | None, ...],
+        leaves: tuple[int, ...],
+        donors: int,
+    ) -> object:
+        positions = tuple(i for i, row in enumerate(leaves) if has(donors, row))
+        return graph_key(design, force, _nodes(roots), positions)
+
+    def find(self, key: object) -> Program | None:
+        return self.programs.get(key)
+
+    def own_program(self, roots: tuple[Node | None, ...]) -> Program | None:
+        return program_of(_nodes(roots))
+
+    def compile(
+        self, key: object, roots: tuple[Node | None, ...], leaves: tuple[int, ...]
+    ) -> Program | None:
+        self.programs[key] = program = program_of(_nodes(roots))
+        return program
+
+    def evict(self) -> None:
+        self.programs.clear()
+
+    def run(
+        self, program: Program | None, contents: tuple[Value | None, ...]
+    ) -> tuple[Value | None, ...]:
+        return program.run(contents) if program is not None else ()
+
+
+def _nodes(nodes: tuple[Node | None, ...]) -> tuple[Node, ...]:
+    return tuple(node for node in nodes if node is not None)

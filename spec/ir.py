@@ -1,0 +1,186 @@
+"""Lazy IR as payload: nodes, post-order, parameter numbers, keys, and what a program computes.
+
+Nodes are shared and immutable; two nodes are the same only if they are one object. The *graph law*
+is stated here: how the parameters of a graph are numbered, and what its key covers.
+Source: semantics.md §1.4, §3.56 (RunPostOrder), §3.63 and the hash recipe after it.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from markstep.spec.design import Design, KeyWiring
+from markstep.spec.evaluator import Value, evaluate, result_shape
+from markstep.spec.vocabulary import DType, Number
+
+DEVICE_DATA = "device_data"
+CONSTANT = "constant"
+SPECIAL_SCALARS = (0, 1, -1)
+"""Scalars that are inlined into the program instead of being parameters (semantics.md §1.4)."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Node:
+    """One node of a pending graph (C++: XlaNode)."""
+
+    op: str
+    operands: tuple["Node", ...]
+    shape: tuple[int, ...]
+    dtype: DType
+    structure: object
+    """What the hash of torch_xla sees of this node: ops, constants, shapes; never a buffer."""
+    buffer: int = -1
+    """The buffer row of a device_data node."""
+    value: Number | None = None
+    """The scalar of a constant node."""
+
+
+Roots: TypeAlias = tuple[Node, ...]
+
+
+def leaf_node(buffer: int, shape: tuple[int, ...], dtype: DType) -> Node:
+    """A device_data node: it becomes a parameter of the program."""
+    return Node(DEVICE_DATA, (), shape, dtype, (DEVICE_DATA, shape, dtype.value), buffer=buffer)
+
+
+def constant_node(value: Number, dtype: DType) -> Node:
+    """An inlined 0-d scalar."""
+    return Node(CONSTANT, (), (), dtype, (CONSTANT, value, dtype.value), value=value)
+
+
+def op_node(op: str, operands: tuple[Node, ...]) -> Node:
+    """A pending op. Raises ValueError when the operand shapes do not fit."""
+    shape = result_shape(op, tuple(o.shape for o in operands))
+    dtype = operands[0].dtype
+    structure = Interned((op, shape, dtype.value, *(o.structure for o in operands)))
+    return Node(op, operands, shape, dtype, structure)
+
+
+class Interned:
+    """A nested tuple that computes its hash once, so that deep graphs stay cheap to compare."""
+
+    __slots__ = ("_hash", "parts")
+
+    def __init__(self, parts: tuple[object, ...]) -> None:
+        self.parts = parts
+        self._hash = hash(parts)
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        if not isinstance(other, Interned) or self._hash != other._hash:
+            return False
+        return self.parts == other.parts
+
+
+def post_order(roots: Iterable[Node]) -> list[Node]:
+    """Every node once, operands before users; operands are explored from the last to the first.
+
+    Source: torch::lazy::Util::ComputePostOrder, semantics.md §3.56. Iterative: graphs are deep.
+    """
+    order: list[Node] = []
+    done: dict[Node, bool] = {}
+    stack = list(reversed(list(roots)))
+    while stack:
+        node = stack[-1]
+        if node not in done:
+            done[node] = False
+            stack.extend(o for o in node.operands if o not in done)
+        else:
+            stack.pop()
+            if not done[node]:
+                done[node] = True
+                order.append(node)
+    return order
+
+
+def number_parameters(order: Iterable[Node]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """(buffer rows in order of their parameter numbers, parameter number of each leaf in order).
+
+    Leaves over one buffer share one parameter. Source: semantics.md §3.56.
+    """
+    numbers: dict[int, int] = {}
+    sequence = [
+        numbers.setdefault(node.buffer, len(numbers)) for node in order if node.op == DEVICE_DATA
+    ]
+    return tuple(numbers), tuple(sequence)
+
+
+def graph_key(design: Design, force: bool, roots: Roots, donors: tuple[int, ...]) -> object:
+    """The key under which the program of a graph is cached. ``donors``: parameter numbers.
+
+    Equal keys must mean interchangeable programs; under KeyWiring.LEAF_SEQUENCE they do not.
+    """
+    order = post_order(roots)
+    if design.key_wiring == KeyWiring.LEAF_SEQUENCE:
+        _, sequence = number_parameters(order)
+        wiring: object = (tuple(root.structure for root in roots), sequence)
+    else:
+        wiring = exact_wiring(order, roots)
+    return (force if design.key_has_force else None, wiring, donors)
+
+
+def exact_wiring(order: list[Node], roots: Roots) -> object:
+    """The graph itself up to the names of nodes and buffers: ops, positions, sharing, roots."""
+    position = {node: i for i, node in enumerate(order)}
+    numbers: dict[int, int] = {}
+    lines = tuple(
+        (
+            node.op,
+            node.value,
+            node.shape,
+            node.dtype.value,
+            numbers.setdefault(node.buffer, len(numbers)) if node.op == DEVICE_DATA else None,
+            tuple(position[o] for o in node.operands),
+        )
+        for node in order
+    )
+    return lines, tuple(position[root] for root in roots)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Program:
+    """A compiled graph: it no longer knows any buffer, only parameter numbers."""
+
+    order: tuple[Node, ...]
+    roots: Roots
+    parameters: int
+    parameter_of: dict[int, int]
+    """Buffer row at compile time → parameter number."""
+
+    def run(self, contents: tuple[Value | None, ...]) -> tuple[Value | None, ...]:
+        """The value of each output for given parameter contents; None where nobody knows."""
+        values: dict[Node, Value | None] = {}
+        for node in self.order:
+            if node.op == DEVICE_DATA:
+                number = self.parameter_of[node.buffer]
+                values[node] = contents[number] if number < len(contents) else None
+            elif node.op == CONSTANT:
+                values[node] = (node.value,) if node.value is not None else None
+            else:
+                shapes = tuple(o.shape for o in node.operands)
+                values[node] = evaluate(node.op, tuple(values[o] for o in node.operands), shapes)
+        return tuple(values[root] for root in self.roots)
+
+
+def program_of(roots: Roots) -> Program:
+    """What a correct compiler makes of a graph."""
+    order = post_order(roots)
+    buffers, _ = number_parameters(order)
+    return Program(tuple(order), roots, len(buffers), {b: i for i, b in enumerate(buffers)})
+
+
+def graft(root: Node, buffer: int, recipe: Node) -> Node:
+    """The graph of ``root`` with every leaf over ``buffer`` replaced by ``recipe``."""
+    new: dict[Node, Node] = {}
+    for node in post_order((root,)):
+        if node.op == DEVICE_DATA and node.buffer == buffer:
+            new[node] = recipe
+        elif any(new[o] is not o for o in node.operands):
+            new[node] = op_node(node.op, tuple(new[o] for o in node.operands))
+        else:
+            new[node] = node
+    return new[root]

@@ -1,0 +1,127 @@
+"""The payload: what is only carried, combined and compared (design.md §3).
+
+Two kinds of payload exist. `Payload` itself is the erased one: every operation gives None, which is
+what the explorer and the prover use. `markstep.spec.graph.GraphPayload` is the real one: op graphs
+with keys, symbolic contents, the compilation cache and counters, used in lockstep and on logs.
+Facts about the payload never steer a rule directly; they arrive as arguments of a step.
+"""
+
+from markstep.spec.design import Design
+from markstep.spec.evaluator import Value
+from markstep.spec.ir import Node, Program
+from markstep.spec.vocabulary import DType, Number
+
+
+class Payload:
+    """The erased payload, and the interface of the real one."""
+
+    def draft(self) -> "Payload":
+        """A copy that a rule may change."""
+        return self
+
+    def count(self, counter: str, amount: int = 1) -> None:
+        """Add to a counter of semantics.md §1.12."""
+
+    def registry_order(self, rows: list[int], ids: list[int]) -> list[int]:
+        """Record rows in registration order. Erased: any order is as good as another."""
+        return rows
+
+    def number(self) -> int:
+        """A fresh identity for a device buffer."""
+        return 0
+
+    def count_upload(self, shape: tuple[int, ...]) -> None:
+        """Counters of one host-to-device transfer."""
+
+    def count_download(self, shapes: list[tuple[int, ...]]) -> None:
+        """Counters of one device-to-host transfer of some arrays."""
+
+    def count_graph(self, roots: tuple[Node | None, ...]) -> None:
+        """Sample TensorsGraphSize."""
+
+    def count_sample(self, metric: str, amount: int) -> None:
+        """Sample a value metric."""
+
+    def count_execution(self, results: int, counted: bool) -> None:
+        """Counters of one execution that ended well."""
+
+    def host_array(self, value: Value) -> Value | None:
+        """An array given by the program."""
+        return None
+
+    def plus_one(self, value: Value | None) -> Value | None:
+        """An array after 1 was added to each element."""
+        return None
+
+    def shape_of(self, node: Node | None) -> tuple[int, ...]:
+        """The shape of a node's result."""
+        return ()
+
+    def leaf(self, buffer: int, shape: tuple[int, ...], dtype: DType) -> Node | None:
+        """A device_data node over a buffer row."""
+        return None
+
+    def constant(self, value: Number, dtype: DType) -> Node | None:
+        """An inlined scalar."""
+        return None
+
+    def apply(self, op: str, operands: tuple[Node | None, ...]) -> Node | None:
+        """A pending op. Raises ValueError when the shapes do not fit."""
+        return None
+
+    def meaning(self, node: Node | None, values: tuple[Value | None, ...]) -> Value | None:
+        """What an op gives eagerly for operand values."""
+        return None
+
+    def scalar_row(self, value: Number, dtype: DType) -> int | None:
+        """The buffer row that the scalar cache holds for a value, if any."""
+        return None
+
+    def remember_scalar(self, value: Number, dtype: DType, row: int) -> None:
+        """Put a buffer row into the scalar cache."""
+
+    def number_parameters(self, roots: tuple[Node | None, ...], mask: int) -> tuple[int, ...]:
+        """Parameter rows in the order of their numbers."""
+        return ()
+
+    def key(
+        self,
+        design: Design,
+        force: bool,
+        roots: tuple[Node | None, ...],
+        leaves: tuple[int, ...],
+        donors: int,
+    ) -> object:
+        """The key of a program under a design."""
+        return None
+
+    def find(self, key: object) -> Program | None:
+        """The cached program of a key."""
+        return None
+
+    def own_program(self, roots: tuple[Node | None, ...]) -> Program | None:
+        """What a correct compiler would make of a graph."""
+        return None
+
+    def compile(
+        self, key: object, roots: tuple[Node | None, ...], leaves: tuple[int, ...]
+    ) -> Program | None:
+        """A program for the graph, put into the cache under its key."""
+        return None
+
+    def evict(self) -> None:
+        """Drop every cached program."""
+
+    def run(
+        self, program: Program | None, contents: tuple[Value | None, ...]
+    ) -> tuple[Value | None, ...]:
+        """The results of a program for parameter contents; one per output."""
+        return ()
+
+    def graft(self, node: Node | None, buffer: int, recipe: Node | None) -> Node | None:
+        """The node with every leaf over a buffer row replaced by a recipe."""
+        return None
+
+
+ERASED = Payload()
+"""The payload of the explorer and the prover."""

@@ -1,0 +1,111 @@
+"""Reading: where the value of a tensor comes from, and fetching it.
+
+Source: semantics.md §2.3.6–7 (get_buf, to_host), §3.39 (GetTensors), §3.49 (gather), §3.53 (fetch).
+"""
+
+from dataclasses import dataclass
+
+from markstep.spec.design import Design, Validation
+from markstep.spec.rules.errors import crash, deliver, finish, take_lock
+from markstep.spec.rules.transfer import drop_host, leaf_to_handle
+from markstep.spec.state import NONE, CallKind, Phase, Record, State, bit, has, rows
+from markstep.spec.vocabulary import BufferStatus, ErrorKind, IrKind
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """A51: find the source of the one tensor to read, once the device is free."""
+
+
+@dataclass(frozen=True, slots=True)
+class Download:
+    """A52: fetch what was asked for and return."""
+
+
+def read(s: State, a: Read, design: Design) -> None:
+    """A51. Host copy, else handle, else leaf, else pending work, which is then evaluated (§2.3.7)."""
+    call, record = s.call, s.records[s.call.target]
+    if deliver(s, design):  # A51.G1
+        return None
+    if record.host:
+        return read_host(s, record)
+    if not take_lock(s, design):  # A51.G2: the barrier throws an old error
+        return None
+    call.holds_lock = False
+    if record.handle != NONE:
+        if s.buffers[record.handle].status != BufferStatus.VALUE:  # A51.G3
+            return finish(s, ErrorKind.NO_VALUE)
+        call.phase = Phase.DOWNLOAD
+    elif record.ir == IrKind.LEAF:
+        if not (record.is_cloned and design.borrower_reads_in_place):
+            leaf_to_handle(record)
+        call.phase = Phase.DOWNLOAD
+    elif record.ir != IrKind.NONE:
+        call.force, call.sync, call.wait = True, False, True
+        call.phase = Phase.COLLECT
+    else:
+        finish(s, ErrorKind.LOST)  # A51.G4
+    return None
+
+
+def read_host(s: State, record: Record) -> None:
+    """The host copy is the value; it is given up when there is another source (§2.3.7)."""
+    value = record.host_value
+    if record.handle != NONE or record.ir != IrKind.NONE:
+        drop_host(record)
+    finish(s, value=value)
+
+
+def download(s: State, a: Download, design: Design) -> None:
+    """A52. Only a buffer with a value can be fetched."""
+    wanted = s.call.order
+    if s.call.kind == CallKind.READ_ONE:
+        record = s.records[s.call.target]
+        if record.handle != NONE:
+            return finish_download(s, bit(record.handle), design)
+        return finish_download(s, bit(record.leaf), design)
+    mask = 0
+    for r in wanted:
+        record = s.records[r]
+        if has(s.call.outputs, r):
+            continue
+        if record.host:
+            record.host_exposed = not design.read_returns_copy
+        elif record.handle == NONE:  # A52.G1
+            return finish(s, ErrorKind.LOST)
+        else:
+            mask |= bit(record.handle)
+    return finish_download(s, mask, design)
+
+
+def finish_download(s: State, mask: int, design: Design) -> None:
+    """Fetch the buffers in a mask; a null buffer kills the process under AT_DISPATCH (H-08)."""
+    for row in rows(mask):
+        if s.buffers[row].status == BufferStatus.DELETED:  # A52.G2
+            return finish(s, ErrorKind.DELETED)
+        if s.buffers[row].status != BufferStatus.VALUE:  # A52.G3
+            if design.validation == Validation.AT_DISPATCH and s.call.kind == CallKind.READ_MANY:
+                return crash(s)
+            return finish(s, ErrorKind.NO_VALUE)
+    return finish(s, value=fetched(s))
+
+
+def fetched(s: State) -> object:
+    """Payload: the value, or the values in the order asked for; one transfer in all."""
+    call = s.call
+    if call.kind == CallKind.READ_ONE:
+        record = s.records[call.target]
+        s.payload.count_download([record.shape])
+        return s.buffers[record.handle if record.handle != NONE else record.leaf].contents
+    results = dict(zip(call.output_order, call.results, strict=False))
+    values, shapes = [], []
+    for r in call.order:
+        record = s.records[r]
+        if record.host and not has(call.outputs, r):
+            values.append(record.host_value)
+            continue
+        shapes.append(record.shape)
+        in_graph = has(call.outputs, r)
+        values.append(results.get(r) if in_graph else s.buffers[record.handle].contents)
+    s.payload.count_download(shapes)
+    return tuple(values)

@@ -1,0 +1,261 @@
+"""The phases of a sync, in order: what `sync` does.
+
+A call begins (begin), sorts its tensors (collect), uploads host copies, takes the pending ir
+(extract), numbers the parameters (post_order), looks the key up, compiles on a miss, installs
+placeholders, takes the lock and schedules. Each phase is a step of its own, because an exception,
+another thread or the device can come between any two of them.
+
+Source: XLAGraphExecutor::SyncTensorsGraphInternal, semantics.md §3.45–3.63 and §3b.
+"""
+
+from dataclasses import dataclass
+
+from markstep.spec.design import Design, Truncation, Validation
+from markstep.spec.rules.donation import choose_donors
+from markstep.spec.rules.errors import deliver, executes, finish, take_lock, unexecutable
+from markstep.spec.rules.transfer import (
+    disown,
+    drop_host,
+    get_ir,
+    leaf_to_handle,
+    new_buffer,
+    own,
+    set_ir_none,
+    upload,
+)
+from markstep.spec.rules.tensors import temporary_record
+from markstep.spec.state import NONE, CallKind, Phase, State, bit, has, rows
+from markstep.spec.vocabulary import BufferStatus, ErrorKind, IrKind
+
+
+@dataclass(frozen=True, slots=True)
+class Collect:
+    """A40: sort the call's records."""
+
+
+@dataclass(frozen=True, slots=True)
+class Upload:
+    """A41: send the collected host copies."""
+
+
+@dataclass(frozen=True, slots=True)
+class Extract:
+    """A42: take the pending ir of the outputs."""
+
+
+@dataclass(frozen=True, slots=True)
+class PostOrder:
+    """A43: number the parameters, waiting for those without a value."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lookup:
+    """A44: ask the cache. Facts about the payload: is there an entry; is it a program of another
+    meaning (then the key is unsound); does it take another number of parameters."""
+
+    hit: bool
+    foreign: bool = False
+    arity_differs: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Compile:
+    """A45: compile the program. Fact: whether the compiler accepts it."""
+
+    fails: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Install:
+    """A46: give the outputs their placeholders."""
+
+
+def collect(s: State, a: Collect, design: Design) -> None:
+    """A40. Own leaves become handles, host copies are queued, the rest are outputs (§3.45).
+
+    The collection happens before any lock is taken; a record without any source raises.
+    """
+    call = s.call
+    if executes(call) and deliver(s, design):  # A40.G1: undelivered error of a member
+        return
+    if executes(call) and design.validation == Validation.BEFORE_EFFECTS:
+        error = unexecutable(s)
+        if error != ErrorKind.NONE:  # A40.G2: F4
+            return finish(s, error)
+    for r in call.order:
+        if not collect_record(s, r, design):  # A40.G3
+            return finish(s, ErrorKind.LOST)
+    call.output_order = tuple(dict.fromkeys(r for r in call.order if has(call.outputs, r)))
+    if call.uploads:
+        call.phase = Phase.UPLOAD
+    else:
+        after_collect(s, design)
+
+
+def collect_record(s: State, r: int, design: Design) -> bool:
+    """Sort one record; False when a forced sync meets a record without any source."""
+    call, record = s.call, s.records[r]
+    if record.handle != NONE:
+        return True
+    if record.ir == IrKind.LEAF and not record.is_cloned:
+        leaf_to_handle(record)
+        own(s, record.handle, record, design)
+    elif record.ir != IrKind.NONE:
+        call.outputs |= bit(r)
+        call.params |= record.reads
+        if record.ir == IrKind.LEAF:
+            call.borrowers |= bit(r)
+    elif record.host:
+        call.uploads |= bit(r) if call.force else 0
+    elif call.force:
+        return False
+    return True
+
+
+def after_collect(s: State, design: Design) -> None:
+    """Without outputs a sync is a barrier, which waits for the execution before it."""
+    call = s.call
+    call.roots = tuple(s.records[r].node for r in call.output_order)
+    if call.outputs or call.kind == CallKind.GRAPH_HASH:
+        call.phase = Phase.EXTRACT
+    elif call.kind == CallKind.WARM_UP and not design.warm_up_is_barrier:
+        finish(s)
+    else:
+        call.phase = Phase.BARRIER
+
+
+def upload_host_copies(s: State, a: Upload, design: Design) -> None:
+    """A41. Queued host copies get handles; the host copies are kept (§3.45.4)."""
+    for r in rows(s.call.uploads):
+        record = s.records[r]
+        record.handle = upload(s, record.host_value, record.shape, record.dtype)
+        s.buffers[record.handle].right = record.host_right
+        disown(s.buffers[record.handle])
+        s.payload.count("SyncTensorsToData")
+    after_collect(s, design)
+
+
+def extract(s: State, a: Extract, design: Design) -> None:
+    """A42. With Truncation.AT_EXTRACT the outputs lose their ir here; until A46 they are DEAD and
+    any error in between loses their values (H-01)."""
+    call = s.call
+    if call.force and design.truncation == Truncation.AT_EXTRACT:
+        for r in rows(call.outputs):
+            set_ir_none(s.records[r])
+    if call.kind == CallKind.RUN_CACHED:
+        export_leaves(s, design)
+    call.phase = Phase.POST_ORDER
+
+
+def export_leaves(s: State, design: Design) -> None:
+    """The leaves of every member are the inputs of a run by key, each seen through a record that
+    lives only until the program is scheduled (§3b, dynamo capture)."""
+    call = s.call
+    for r in call.order:
+        get_ir(s, r, design)
+        call.params |= s.records[r].reads
+    call.roots = tuple(s.records[r].node for r in call.output_order)
+    everything = tuple(s.records[r].node for r in call.order)
+    call.leaves = s.payload.number_parameters(everything, call.params)
+    for _ in call.leaves:
+        temporary_record(s)
+
+
+def post_order(s: State, a: PostOrder, design: Design) -> None:
+    """A43. Number the parameters (§3.56). A parameter without a value means waiting for the running
+    execution; a deleted one is an error."""
+    call = s.call
+    lacking = [row for row in rows(call.params) if s.buffers[row].status != BufferStatus.VALUE]
+    if design.validation == Validation.BEFORE_EFFECTS:
+        if executes(call) and deliver(s, design):  # A43.G1: it failed while this call waited
+            return
+    elif lacking and call.kind != CallKind.RUN_CACHED and not take_lock(s, design):  # A43.G2
+        return
+    if any([s.buffers[row].status == BufferStatus.DELETED for row in lacking]):  # A43.G3
+        return finish(s, ErrorKind.DELETED)
+    if call.kind != CallKind.RUN_CACHED:
+        call.leaves = s.payload.number_parameters(call.roots, call.params)
+    call.donors = choose_donors(s, design)
+    call.key = s.payload.key(design, call.force, call.roots, call.leaves, call.donors)
+    if call.kind == CallKind.GRAPH_HASH:
+        return finish(s, value=call.key)
+    call.phase = Phase.LOOKUP
+
+
+def must_wait_for_parameters(s: State, design: Design) -> bool:
+    """A43 is not enabled while a parameter is still to be filled, or may be."""
+    if not s.execution.running:
+        return False
+    lacking = [s.buffers[row].status != BufferStatus.VALUE for row in rows(s.call.params)]
+    return any(lacking) and (
+        design.validation == Validation.AT_DISPATCH or executes(s.call)
+    )
+
+
+def lookup(s: State, a: Lookup, design: Design) -> None:
+    """A44. A hit skips compilation; a warm-up that hits is done (§3.57, §3.58)."""
+    call = s.call
+    by_key = call.kind == CallKind.RUN_CACHED
+    if not a.hit and by_key and not design.run_cached_recompiles:
+        return finish(s, ErrorKind.UNKNOWN_GRAPH)  # A44.G1
+    if not a.hit:
+        s.payload.count("UncachedCompile")
+        call.phase = Phase.COMPILE
+        return None
+    if not by_key:
+        s.payload.count("CachedCompile")
+        s.payload.count_graph(call.roots)
+    call.program = s.payload.find(call.key)
+    call.foreign, call.doomed = a.foreign, a.arity_differs
+    return after_program(s, design)
+
+
+def compile_program(s: State, a: Compile, design: Design) -> None:
+    """A45. The program enters the cache under its key (§3.62, §3.63.11–13)."""
+    call = s.call
+    if not s.device.allow_execution:  # A45.G1
+        return finish(s, ErrorKind.REFUSED)
+    if a.fails:  # A45.G2
+        return finish(s, ErrorKind.COMPILE_FAILED)
+    call.program = s.payload.compile(call.key, call.roots, call.leaves)
+    s.payload.count("CreateCompileHandles")
+    s.payload.count_sample("InputOutputAliasCount", len(list(rows(call.donors))))
+    s.payload.count_graph(call.roots)
+    after_program(s, design)
+
+
+def after_program(s: State, design: Design) -> None:
+    """A program is at hand: a warm-up is done, a sync goes on."""
+    call = s.call
+    if call.kind == CallKind.WARM_UP:
+        return finish(s)
+    early = design.truncation == Truncation.AT_EXTRACT and call.force
+    call.phase = Phase.INSTALL if early else Phase.LOCK
+
+
+def install(s: State, a: Install, design: Design) -> None:
+    """A46. Truncation.AT_EXTRACT: placeholders become visible before the lock is held (§3.51), so an
+    error in A47 leaves them unfilled for ever (H-07)."""
+    for r in rows(s.call.outputs):
+        give_placeholder(s, r)
+    s.call.phase = Phase.LOCK
+
+
+def return_from_call(s: State) -> None:
+    """The evaluation part of the call is over: read, count the step, or return."""
+    call = s.call
+    if call.kind in (CallKind.READ_ONE, CallKind.READ_MANY):
+        call.phase = Phase.DOWNLOAD
+        return
+    if call.kind == CallKind.STEP_BARRIER:
+        s.payload.count("MarkStep")
+    finish(s)
+
+
+def give_placeholder(s: State, r: int) -> int:
+    """An output record holds nothing but a new placeholder."""
+    record = s.records[r]
+    record.handle = new_buffer(s, record.shape, record.dtype)
+    set_ir_none(record)
+    drop_host(record)
+    return record.handle

@@ -1,0 +1,288 @@
+"""Actions that make, trace, re-point and drop tensors. None of them executes anything.
+
+Source: semantics.md §2.4 (writes) and §2.5a (field-effect matrix).
+"""
+
+from markstep.spec.design import Design
+from markstep.spec.evaluator import Value
+from markstep.spec.ir import SPECIAL_SCALARS, Node
+from markstep.spec.rules.transfer import (
+    drop_host,
+    fail,
+    get_ir,
+    leaf_to_handle,
+    new_buffer,
+    own,
+    scalar,
+    set_ir_leaf,
+    set_ir_none,
+    succeed,
+    upload,
+)
+from markstep.spec.state import NONE, SCALAR_OWNER, Record, State, bit
+from markstep.spec.vocabulary import (
+    Apply,
+    AssignInPlace,
+    ClearPending,
+    Clone,
+    CopyFromHost,
+    CopyInto,
+    CreateFromHost,
+    CreatePlaceholder,
+    Detach,
+    Drop,
+    DType,
+    ErrorKind,
+    IrKind,
+    Number,
+    SetDonation,
+    TensorName,
+)
+
+
+def fresh_record(s: State, shape: tuple[int, ...], dtype: DType) -> Record:
+    """A record with a new id and nothing in it (C++: XLATensor::Create registers it)."""
+    s.payload.count("CreateXlaTensor")
+    record = Record(live=True, id=s.next_record_id, alias_id=s.next_record_id)
+    record.shape, record.dtype = shape, dtype
+    s.next_record_id += 1
+    return record
+
+
+def temporary_record(s: State) -> None:
+    """A record that lives only inside one call, such as a wrapped number; it uses up an id."""
+    s.payload.count("CreateXlaTensor")
+    s.payload.count("DestroyXlaTensor")
+    s.next_record_id += 1
+
+
+def bind(s: State, name: TensorName, record: Record) -> int:
+    """Let a new tensor object point at a record; the record's row."""
+    row = next((r for r, old in enumerate(s.records) if not old.live), len(s.records))
+    if row == len(s.records):
+        s.records.append(record)
+    else:
+        s.records[row] = record
+    s.tensors[name] = row
+    return row
+
+
+def create_from_host(s: State, a: CreateFromHost, design: Design) -> None:
+    """A01. A leaf over an uploaded buffer, or a host copy (XLA_TENSOR_UPDATE_SYNC=0)."""
+    # EFFECT
+    record = fresh_record(s, a.shape, a.dtype)
+    record.truth = s.payload.host_array(a.value)
+    put_host_data(s, record, a.upload, design)
+    bind(s, a.out, record)
+    # OBSERVE
+    succeed(s)
+
+
+def put_host_data(s: State, record: Record, at_once: bool, design: Design) -> None:
+    """update_from_host: the record's value, taken from the host, replaces what it held."""
+    record.handle = NONE
+    set_ir_none(record)
+    drop_host(record)
+    record.defined = True
+    if not at_once:
+        record.host, record.host_value = True, record.truth
+        return
+    row = upload(s, record.truth, record.shape, record.dtype)
+    s.payload.count("IrValueTensorToXlaData")
+    own(s, row, record, design)
+    set_ir_leaf(s, record, row)
+
+
+def create_placeholder(s: State, a: CreatePlaceholder, design: Design) -> None:
+    """A02. A handle without a value that nothing will fill (semantics.md §1.3, origin iii)."""
+    # EFFECT
+    record = fresh_record(s, a.shape, a.dtype)
+    record.handle = new_buffer(s, a.shape, a.dtype)
+    record.defined = False
+    bind(s, a.out, record)
+    # OBSERVE
+    succeed(s)
+
+
+def apply(s: State, a: Apply, design: Design) -> None:
+    """A03. A new record whose ir is an op over the ir of the inputs."""
+    # GUARD
+    inputs = [s.tensors[name] for name in a.inputs]
+    if a.scalar is not None:
+        temporary_record(s)
+    if not all([get_ir(s, r, design) for r in inputs]):  # A03.G1: every input has a source
+        return fail(s, ErrorKind.LOST)
+    # EFFECT
+    first = s.records[inputs[0]]
+    record = Record(dtype=first.dtype)
+    trace(s, record, a.op, inputs, a.scalar)
+    made = fresh_record(s, record.shape, record.dtype)
+    record.live, record.id, record.alias_id = True, made.id, made.id
+    bind(s, a.out, record)
+    # OBSERVE
+    return succeed(s)
+
+
+def trace(s: State, record: Record, op: str, inputs: list[int], number: Number | None) -> None:
+    """Make ``record``'s ir the op over the given records' ir; its meaning is the eager one."""
+    sources = [s.records[r] for r in inputs]
+    nodes: list[Node | None] = [source.node for source in sources]
+    truths: list[Value | None] = [source.truth for source in sources]
+    deps = 0
+    for source in sources:
+        deps |= source.reads
+    if number is not None:
+        node, row = scalar_operand(s, number, record.dtype)
+        nodes.append(node)
+        truths.append(s.payload.host_array((number,)))
+        deps |= bit(row)
+    traced = s.payload.apply(op, tuple(nodes))
+    set_ir_none(record)
+    record.ir, record.deps, record.node = IrKind.OP, deps, traced
+    record.truth = s.payload.meaning(traced, tuple(truths))
+    record.shape = s.payload.shape_of(traced)
+    record.defined = all([source.defined for source in sources])
+
+
+def scalar_operand(s: State, number: Number, dtype: DType) -> tuple[Node | None, int]:
+    """A number as operand: inlined when special, else a read-only parameter (semantics.md §3.18)."""
+    if number in SPECIAL_SCALARS:
+        return s.payload.constant(number, dtype), NONE
+    row = scalar(s, number, dtype)
+    s.buffers[row].owner = SCALAR_OWNER
+    return s.payload.leaf(row, (), dtype), row
+
+
+def assign_in_place(s: State, a: AssignInPlace, design: Design) -> None:
+    """A04. A new record replaces the old one under every tensor object that shared it.
+
+    The new record's alias_id tells whose buffer it grew from (semantics.md §2.4, last rows).
+    """
+    # GUARD
+    target = s.tensors[a.target]
+    inputs = [target, *(s.tensors[name] for name in a.others)]
+    if a.scalar is not None:
+        temporary_record(s)
+    if not all([get_ir(s, r, design) for r in inputs]):  # A04.G1
+        return fail(s, ErrorKind.LOST)
+    # EFFECT
+    old = s.records[target]
+    record = fresh_record(s, old.shape, old.dtype)
+    has_buffer = old.handle != NONE or old.ir == IrKind.LEAF
+    record.alias_id = old.id if has_buffer else old.alias_id
+    trace(s, record, a.op, inputs, a.scalar)
+    s.payload.count("DestroyXlaTensor")
+    s.records[target] = record
+    # OBSERVE
+    return succeed(s)
+
+
+def clone(s: State, a: Clone, design: Design) -> None:
+    """A05. A new record that borrows the source's ir and is marked to get a buffer of its own."""
+    # GUARD
+    source = s.tensors[a.source]
+    if not get_ir(s, source, design):  # A05.G1
+        return fail(s, ErrorKind.LOST)
+    # EFFECT
+    old = s.records[source]
+    record = fresh_record(s, old.shape, old.dtype)
+    borrow(record, old)
+    record.is_cloned = old.ir == IrKind.LEAF
+    bind(s, a.out, record)
+    # OBSERVE
+    return succeed(s)
+
+
+def borrow(record: Record, source: Record) -> None:
+    """Let a record's ir be the very ir of another record."""
+    record.handle = NONE
+    drop_host(record)
+    record.ir, record.leaf, record.deps = source.ir, source.leaf, source.deps
+    record.node, record.truth, record.defined = source.node, source.truth, source.defined
+
+
+def copy_into(s: State, a: CopyInto, design: Design) -> None:
+    """A06. The target record borrows the source's ir; without Design.borrow_is_flagged nothing
+    remembers that the buffer belongs to somebody else (H-04)."""
+    # GUARD
+    target, source = s.tensors[a.target], s.tensors[a.source]
+    if lost(s.records[target]) or not get_ir(s, source, design):  # A06.G1, A06.G2
+        return fail(s, ErrorKind.LOST)
+    # EFFECT
+    if target != source:
+        record = s.records[target]
+        borrow(record, s.records[source])
+        record.is_cloned = design.borrow_is_flagged and record.ir == IrKind.LEAF
+        record.error = 0
+    # OBSERVE
+    return succeed(s)
+
+
+def lost(record: Record) -> bool:
+    """DEAD: the record has no source of a value."""
+    return record.handle == NONE and record.ir == IrKind.NONE and not record.host
+
+
+def copy_from_host(s: State, a: CopyFromHost, design: Design) -> None:
+    """A07. The record's value comes from the host from now on."""
+    # GUARD
+    record = s.record_of(a.target)
+    if lost(record):  # A07.G1
+        return fail(s, ErrorKind.LOST)
+    # EFFECT
+    record.truth = s.payload.host_array(a.value)
+    record.error = 0
+    put_host_data(s, record, a.upload, design)
+    # OBSERVE
+    return succeed(s)
+
+
+def detach(s: State, a: Detach, design: Design) -> None:
+    """A08. A second tensor object over the same record."""
+    # EFFECT
+    s.tensors[a.out] = s.tensors[a.source]
+    # OBSERVE
+    succeed(s)
+
+
+def drop(s: State, a: Drop, design: Design) -> None:
+    """A09. A record dies with its last tensor object."""
+    # EFFECT
+    row = s.tensors.pop(a.tensor)
+    if row not in s.tensors.values():
+        s.records[row] = Record()
+        s.device.stored_about &= ~bit(row)
+        s.payload.count("DestroyXlaTensor")
+    # OBSERVE
+    succeed(s)
+
+
+def clear_pending(s: State, a: ClearPending, design: Design) -> None:
+    """A18. Pending work is forgotten: leaves become handles, the rest placeholders for ever."""
+    # EFFECT
+    for record in s.records:
+        if record.handle != NONE or record.ir == IrKind.NONE:
+            continue
+        if record.ir != IrKind.LEAF:
+            record.handle = new_buffer(s, record.shape, record.dtype)
+            record.defined, record.error = False, 0
+        elif record.is_cloned and design.clear_pending_keeps_borrow:
+            continue
+        else:
+            leaf_to_handle(record)
+        set_ir_none(record)
+        drop_host(record)
+    # OBSERVE
+    succeed(s)
+
+
+def set_donation(s: State, a: SetDonation, design: Design) -> None:
+    """A19. The mark goes on the buffer record, not on the tensor (semantics.md §2.4)."""
+    # EFFECT
+    record = s.record_of(a.tensor)
+    row = record.handle if record.handle != NONE else record.leaf
+    if row != NONE:
+        s.buffers[row].donate = a.flag
+        s.payload.count("XlaSetBufferDonation")
+    # OBSERVE
+    succeed(s, row != NONE)

@@ -1,0 +1,139 @@
+"""Moving between handle, ir and host copy: the getters that change what they look at.
+
+Source: semantics.md §2.3 (reads that mutate), §2.4 (writes). These are not actions of their own:
+every rule that touches a tensor goes through them.
+"""
+
+from markstep.spec.design import Design, OwnerSlot
+from markstep.spec.evaluator import Value
+from markstep.spec.state import NO_OWNER, NONE, Buffer, Record, State, bit, rows
+from markstep.spec.vocabulary import BufferStatus, DType, ErrorKind, IrKind, Number
+
+
+def buffers_in_use(s: State) -> int:
+    """Mask of the buffer records that anything still refers to."""
+    e, c = s.execution, s.call
+    used = e.outputs | e.refills | e.params | e.donors | c.params | c.donors
+    for record in s.records:
+        if record.live:
+            used |= bit(record.handle) | record.reads
+    for row, buffer in enumerate(s.buffers):
+        if buffer.cached:
+            used |= bit(row)
+    for row in rows(used):
+        used |= s.buffers[row].recipe_reads
+    return used
+
+
+def new_buffer(s: State, shape: tuple[int, ...], dtype: DType) -> int:
+    """The row of a fresh buffer record without a value: the first one that nobody refers to."""
+    used = buffers_in_use(s)
+    row = next((r for r in range(len(s.buffers)) if not used >> r & 1), len(s.buffers))
+    if row == len(s.buffers):
+        s.buffers.append(Buffer())
+    s.buffers[row] = Buffer(status=BufferStatus.PLACEHOLDER, shape=shape, dtype=dtype)
+    return row
+
+
+def upload(s: State, value: Value | None, shape: tuple[int, ...], dtype: DType) -> int:
+    """Send host data to the device (C++: TensorToXlaData). The row of its new buffer record."""
+    row = new_buffer(s, shape, dtype)
+    fill(s, row, value)
+    s.payload.count_upload(shape)
+    return row
+
+
+def fill(s: State, row: int, value: Value | None) -> None:
+    """Give a buffer record contents in a device buffer of its own (C++: Data::Assign)."""
+    buffer = s.buffers[row]
+    buffer.status = BufferStatus.VALUE
+    buffer.contents = value
+    buffer.number = s.payload.number()
+
+
+def own(s: State, row: int, record: Record, design: Design) -> None:
+    """Write the record into the buffer record's info; read-only is kept."""
+    if design.owner_slot == OwnerSlot.HOLDER and record.is_cloned:
+        return
+    s.buffers[row].owner = record.id
+
+
+def set_ir_none(record: Record) -> None:
+    """assign_ir(⊥): the record has no ir any more."""
+    record.ir, record.leaf, record.deps, record.node = IrKind.NONE, NONE, 0, None
+    record.is_cloned = False
+
+
+def set_ir_leaf(s: State, record: Record, row: int) -> None:
+    """assign_ir(Leaf(b)): the record's ir is a fresh leaf over a buffer record."""
+    buffer = s.buffers[row]
+    record.ir, record.leaf, record.deps = IrKind.LEAF, row, 0
+    record.node = s.payload.leaf(row, buffer.shape, buffer.dtype)
+    record.is_cloned = False
+
+
+def get_ir(s: State, r: int, design: Design) -> bool:
+    """The ir of a record, made if it has none (C++: GetIrValue, semantics.md §2.3.5).
+
+    A handle gets a leaf beside it; a host copy is uploaded now and dropped. False: LOST.
+    """
+    record = s.records[r]
+    if record.ir != IrKind.NONE:
+        return True
+    if record.handle != NONE:
+        own(s, record.handle, record, design)
+        set_ir_leaf(s, record, record.handle)
+        record.alias_id = record.id
+        return True
+    if not record.host:
+        return False
+    row = upload(s, record.host_value, record.shape, record.dtype)
+    s.buffers[row].right = record.host_right
+    own(s, row, record, design)
+    set_ir_leaf(s, record, row)
+    drop_host(record)
+    return True
+
+
+def drop_host(record: Record) -> None:
+    """The host copy is given up."""
+    record.host, record.host_exposed, record.host_right = False, False, True
+    record.host_value = None
+
+
+def leaf_to_handle(record: Record) -> None:
+    """get_buf on a leaf: the leaf's buffer record becomes the handle; is_cloned is not touched.
+
+    Source: semantics.md §2.3.6d. That the clone mark survives but no longer protects is H-03.
+    """
+    cloned = record.is_cloned
+    record.handle = record.leaf
+    set_ir_none(record)
+    record.is_cloned = cloned
+
+
+def scalar(s: State, value: Number, dtype: DType) -> int:
+    """The buffer row of a scalar parameter, from the scalar cache (C++: GetDeviceData)."""
+    found = s.payload.scalar_row(value, dtype)
+    if found is not None:
+        return found
+    row = upload(s, (value,), (), dtype)
+    s.buffers[row].read_only, s.buffers[row].cached = True, True
+    s.payload.remember_scalar(value, dtype, row)
+    s.payload.count("DeviceDataCacheMiss")
+    return row
+
+
+def fail(s: State, error: ErrorKind) -> None:
+    """The action raises. What it did so far stays, unless the rule took care not to do it."""
+    s.raised, s.value = error, None
+
+
+def succeed(s: State, value: object = None) -> None:
+    """The action returns."""
+    s.raised, s.value = ErrorKind.NONE, value
+
+
+def disown(buffer: Buffer) -> None:
+    """info := ⊥"""
+    buffer.owner = NO_OWNER
