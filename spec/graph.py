@@ -62,16 +62,14 @@ class GraphPayload(Payload):
         self.count_sample("OutboundData", prod(shape) * ELEMENT_BYTES)
 
     def count_download(self, shapes: list[tuple[int, ...]]) -> None:
-        if shapes:
-            self.count("TransferFromDevice")
-            self.count_sample("InboundData", sum(map(prod, shapes)) * ELEMENT_BYTES)
+        self.count("TransferFromDevice")
+        self.count_sample("InboundData", sum(map(prod, shapes)) * ELEMENT_BYTES)
 
     def count_graph(self, roots: tuple[Node | None, ...]) -> None:
         self.count_sample("TensorsGraphSize", len(post_order(_nodes(roots))))
 
     def count_execution(self, results: int, counted: bool) -> None:
         self.count("CreateDataHandles", results)
-        self.count("ExecuteTime")
         if counted:
             self.count("ExecuteComputation")
 

@@ -120,7 +120,9 @@ def environment_may(state: State, action: AnyAction, design: Design) -> bool:
         return False
     if isinstance(action, v.CompleteExecution):
         return not state.execution.doomed
-    return not (isinstance(action, v.FailExecution) and action.deletes and design.failure_keeps_donors)
+    return not (
+        isinstance(action, v.FailExecution) and action.deletes and design.failure_keeps_donors
+    )
 
 
 def blocked(state: State, design: Design) -> bool:

@@ -6,17 +6,40 @@ must wait is given the end of the running execution.
 """
 
 from collections.abc import Callable
+from math import prod
 from typing import TypeAlias
 
 from markstep.spec.design import Design
+from markstep.spec.evaluator import HUGE, result_shape
 from markstep.spec.graph import GraphPayload
 from markstep.spec.ir import Node, post_order
-from markstep.spec.machine import AnyAction, Internal, blocked, step
+from markstep.spec.machine import AnyAction, Internal, blocked, enabled, step
 from markstep.spec.rules.execution import Await, Barrier, Lock, Schedule
 from markstep.spec.rules.reading import Download, Read
 from markstep.spec.rules.sync import Collect, Compile, Extract, Install, Lookup, PostOrder, Upload
-from markstep.spec.state import Phase, State, rows
-from markstep.spec.vocabulary import CompleteExecution, FailExecution
+from markstep.spec.state import Phase, State, bit, rows
+from markstep.spec.vocabulary import (
+    BINARY_OPS,
+    FAULTY_OPS,
+    SCALAR_OPS,
+    UNARY_OPS,
+    Apply,
+    AssignInPlace,
+    CompleteExecution,
+    CopyFromHost,
+    CopyInto,
+    CreateFromHost,
+    DType,
+    FailExecution,
+    Number,
+    TensorName,
+)
+
+ARITY: dict[str, int] = {
+    **dict.fromkeys((*UNARY_OPS, *SCALAR_OPS, *FAULTY_OPS), 1),
+    **dict.fromkeys(BINARY_OPS, 2),
+}
+"""How many tensors each op of the alphabet takes."""
 
 Observer: TypeAlias = Callable[[State, AnyAction, State], None]
 """Called with every small step: before, action, after."""
@@ -46,8 +69,10 @@ def perform(
 ) -> State | None:
     """The state after an action of the program and all steps of the call that it begins.
 
-    None: the action is not enabled. The observer sees every small step.
+    None: the action is not enabled, or its shapes do not fit. The observer sees every small step.
     """
+    if not enabled(state, action, design) or not fits(state, action):
+        return None
     after = step(state, action, design)
     if after is None:
         return None
@@ -62,6 +87,48 @@ def perform(
         if observer is not None:
             observer(before, move, after)
     return after
+
+
+def fits(state: State, action: AnyAction) -> bool:
+    """Whether shapes and dtypes of an action agree: a program can only mean actions that fit."""
+    match action:
+        case CreateFromHost():
+            return len(action.value) == prod(action.shape)
+        case CopyFromHost():
+            return len(action.value) == prod(state.record_of(action.target).shape)
+        case CopyInto():
+            return _layout(state, action.target) == _layout(state, action.source)
+        case Apply():
+            return _result(state, action.op, action.inputs, action.scalar) is not None
+        case AssignInPlace():
+            inputs = (action.target, *action.others)
+            result = _result(state, action.op, inputs, action.scalar)
+            return result == _layout(state, action.target)
+    return True
+
+
+def _layout(state: State, name: TensorName) -> tuple[tuple[int, ...], DType]:
+    record = state.record_of(name)
+    return record.shape, record.dtype
+
+
+def _result(
+    state: State, op: str, inputs: tuple[TensorName, ...], scalar: Number | None
+) -> tuple[tuple[int, ...], DType] | None:
+    """The layout of an op's result, or None when the op does not take these operands."""
+    arity = ARITY.get(op)
+    layouts = [_layout(state, name) for name in inputs]
+    if arity is None or len(inputs) != arity or (scalar is None) == (op in SCALAR_OPS):
+        return None
+    if len({dtype for _, dtype in layouts}) != 1:
+        return None
+    if op == "failing_execute":
+        return (HUGE,), layouts[0][1]
+    shapes = [shape for shape, _ in layouts] + ([()] if scalar is not None else [])
+    try:
+        return result_shape(op.removesuffix("_scalar"), tuple(shapes)), layouts[0][1]
+    except ValueError:
+        return None
 
 
 def next_move(state: State, design: Design) -> AnyAction:
@@ -85,16 +152,13 @@ def end_of_execution(state: State, design: Design) -> CompleteExecution | FailEx
 
 
 def spared(state: State) -> int:
-    """Donors that no result can reuse: the runtime leaves a buffer whose size matches no output."""
+    """Donors that no result can reuse: the runtime leaves a buffer whose layout no output has."""
     program = state.execution.program
-    free = [(root.shape, root.dtype) for root in program.roots] if program is not None else []
+    layouts = [(root.shape, root.dtype) for root in program.roots] if program is not None else []
     mask = 0
     for row in rows(state.execution.donors):
-        layout = (state.buffers[row].shape, state.buffers[row].dtype)
-        if layout in free:
-            free.remove(layout)
-        else:
-            mask |= 1 << row
+        if (state.buffers[row].shape, state.buffers[row].dtype) not in layouts:
+            mask |= bit(row)
     return mask
 
 

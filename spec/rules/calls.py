@@ -120,5 +120,3 @@ def write_to_result(s: State, a: WriteToResult, design: Design) -> None:
         record.host_right = False
         record.host_value = s.payload.plus_one(record.host_value)
     succeed(s)
-
-

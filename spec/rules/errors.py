@@ -91,9 +91,10 @@ def unexecutable(s: State) -> ErrorKind:
             error = unusable(s, bit(record.handle))
             if error != ErrorKind.NONE:
                 return ErrorKind.NO_VALUE if error == ErrorKind.UNMATERIALIZED else error
-    if pending and not s.device.allow_execution:
+    error = unusable(s, needed)
+    if error == ErrorKind.NONE and pending and not s.device.allow_execution:
         return ErrorKind.REFUSED
-    return unusable(s, needed)
+    return error
 
 
 def is_output(s: State, r: int) -> bool:

@@ -145,6 +145,7 @@ def complete_execution(s: State, a: CompleteExecution, design: Design) -> None:
         fill(s, row, results.get(row))
         s.buffers[row].right = e.right
         forget_recipe(s, row)
+    s.payload.count("ExecuteTime")
     s.payload.count_execution(len(e.order), e.counted)
     s.execution = Execution()
 
@@ -163,6 +164,7 @@ def fail_execution(s: State, a: FailExecution, design: Design) -> None:
     if a.deletes:
         for row in rows(e.donors):
             s.buffers[row].status = BufferStatus.DELETED
+    s.payload.count("ExecuteTime")
     store_error(s, about, design)
     for row in rows(e.outputs):
         if s.buffers[row].recipe != IrKind.NONE:
@@ -228,5 +230,3 @@ def barrier(s: State, a: Barrier, design: Design) -> None:
         return None
     s.call.holds_lock = False
     return return_from_call(s)
-
-

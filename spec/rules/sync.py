@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from markstep.spec.design import Design, Truncation, Validation
 from markstep.spec.rules.donation import choose_donors
 from markstep.spec.rules.errors import deliver, executes, finish, take_lock, unexecutable
+from markstep.spec.rules.tensors import temporary_records
 from markstep.spec.rules.transfer import (
     disown,
     drop_host,
@@ -23,7 +24,6 @@ from markstep.spec.rules.transfer import (
     set_ir_none,
     upload,
 )
-from markstep.spec.rules.tensors import temporary_record
 from markstep.spec.state import NONE, CallKind, Phase, State, bit, has, rows
 from markstep.spec.vocabulary import BufferStatus, ErrorKind, IrKind
 
@@ -116,7 +116,8 @@ def after_collect(s: State, design: Design) -> None:
     """Without outputs a sync is a barrier, which waits for the execution before it."""
     call = s.call
     call.roots = tuple(s.records[r].node for r in call.output_order)
-    if call.outputs or call.kind == CallKind.GRAPH_HASH:
+    by_key = call.kind == CallKind.RUN_CACHED and not design.run_cached_recompiles
+    if call.outputs or call.kind == CallKind.GRAPH_HASH or by_key:
         call.phase = Phase.EXTRACT
     elif call.kind == CallKind.WARM_UP and not design.warm_up_is_barrier:
         finish(s)
@@ -157,8 +158,7 @@ def export_leaves(s: State, design: Design) -> None:
     call.roots = tuple(s.records[r].node for r in call.output_order)
     everything = tuple(s.records[r].node for r in call.order)
     call.leaves = s.payload.number_parameters(everything, call.params)
-    for _ in call.leaves:
-        temporary_record(s)
+    temporary_records(s, len(call.leaves))
 
 
 def post_order(s: State, a: PostOrder, design: Design) -> None:
@@ -187,9 +187,7 @@ def must_wait_for_parameters(s: State, design: Design) -> bool:
     if not s.execution.running:
         return False
     lacking = [s.buffers[row].status != BufferStatus.VALUE for row in rows(s.call.params)]
-    return any(lacking) and (
-        design.validation == Validation.AT_DISPATCH or executes(s.call)
-    )
+    return any(lacking) and (design.validation == Validation.AT_DISPATCH or executes(s.call))
 
 
 def lookup(s: State, a: Lookup, design: Design) -> None:
@@ -215,11 +213,11 @@ def compile_program(s: State, a: Compile, design: Design) -> None:
     call = s.call
     if not s.device.allow_execution:  # A45.G1
         return finish(s, ErrorKind.REFUSED)
+    s.payload.count_sample("InputOutputAliasCount", len(list(rows(call.donors))))
     if a.fails:  # A45.G2
         return finish(s, ErrorKind.COMPILE_FAILED)
     call.program = s.payload.compile(call.key, call.roots, call.leaves)
     s.payload.count("CreateCompileHandles")
-    s.payload.count_sample("InputOutputAliasCount", len(list(rows(call.donors))))
     s.payload.count_graph(call.roots)
     after_program(s, design)
 

@@ -21,6 +21,7 @@ from markstep.spec.rules.transfer import (
 )
 from markstep.spec.state import NONE, SCALAR_OWNER, Record, State, bit
 from markstep.spec.vocabulary import (
+    SCALAR_OPS,
     Apply,
     AssignInPlace,
     ClearPending,
@@ -49,11 +50,17 @@ def fresh_record(s: State, shape: tuple[int, ...], dtype: DType) -> Record:
     return record
 
 
-def temporary_record(s: State) -> None:
-    """A record that lives only inside one call, such as a wrapped number; it uses up an id."""
-    s.payload.count("CreateXlaTensor")
-    s.payload.count("DestroyXlaTensor")
-    s.next_record_id += 1
+def temporary_records(s: State, how_many: int) -> None:
+    """Records that live only inside one call, such as a wrapped number; each uses up an id."""
+    s.payload.count("CreateXlaTensor", how_many)
+    s.payload.count("DestroyXlaTensor", how_many)
+    s.next_record_id += how_many
+
+
+EARLY_TEMPORARIES = {"failing_execute": 2}
+"""Records that an op makes and drops before it looks at its inputs."""
+LATE_TEMPORARIES = {"failing_execute": 1, **dict.fromkeys(SCALAR_OPS, 1)}
+"""… and after: a wrapped number, an intermediate result."""
 
 
 def bind(s: State, name: TensorName, record: Record) -> int:
@@ -108,11 +115,11 @@ def apply(s: State, a: Apply, design: Design) -> None:
     """A03. A new record whose ir is an op over the ir of the inputs."""
     # GUARD
     inputs = [s.tensors[name] for name in a.inputs]
-    if a.scalar is not None:
-        temporary_record(s)
+    temporary_records(s, EARLY_TEMPORARIES.get(a.op, 0))
     if not all([get_ir(s, r, design) for r in inputs]):  # A03.G1: every input has a source
         return fail(s, ErrorKind.LOST)
     # EFFECT
+    temporary_records(s, LATE_TEMPORARIES.get(a.op, 0))
     first = s.records[inputs[0]]
     record = Record(dtype=first.dtype)
     trace(s, record, a.op, inputs, a.scalar)
@@ -161,11 +168,11 @@ def assign_in_place(s: State, a: AssignInPlace, design: Design) -> None:
     # GUARD
     target = s.tensors[a.target]
     inputs = [target, *(s.tensors[name] for name in a.others)]
-    if a.scalar is not None:
-        temporary_record(s)
+    temporary_records(s, EARLY_TEMPORARIES.get(a.op, 0))
     if not all([get_ir(s, r, design) for r in inputs]):  # A04.G1
         return fail(s, ErrorKind.LOST)
     # EFFECT
+    temporary_records(s, LATE_TEMPORARIES.get(a.op, 0))
     old = s.records[target]
     record = fresh_record(s, old.shape, old.dtype)
     has_buffer = old.handle != NONE or old.ir == IrKind.LEAF
@@ -212,6 +219,7 @@ def copy_into(s: State, a: CopyInto, design: Design) -> None:
     if target != source:
         record = s.records[target]
         borrow(record, s.records[source])
+        record.alias_id = record.id
         record.is_cloned = design.borrow_is_flagged and record.ir == IrKind.LEAF
         record.error = 0
     # OBSERVE
