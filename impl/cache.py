@@ -1,0 +1,42 @@
+"""Compiled programs by exact key, the least recently used one leaving first.
+
+Source: torch_xla::runtime::util::Cache, ComputationCache; semantics.md §3 (57).
+"""
+
+from collections import OrderedDict
+
+from markstep.impl.graph import Key
+from markstep.impl.lower import Program
+
+
+class ProgramCache:
+    """A bounded map from key to program. The caller holds the lock of the device."""
+
+    def __init__(self, capacity: int) -> None:
+        if capacity < 1:
+            raise ValueError(f"the cache must hold at least one program, not {capacity}")
+        self.capacity = capacity
+        self._programs: OrderedDict[Key, Program] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._programs)
+
+    def __contains__(self, key: Key) -> bool:
+        return key in self._programs
+
+    def get(self, key: Key) -> Program | None:
+        """The program, which is now the most recently used one; None if there is none."""
+        program = self._programs.get(key)
+        if program is not None:
+            self._programs.move_to_end(key)
+        return program
+
+    def add(self, key: Key, program: Program) -> None:
+        """Keep the program; the least recently used one leaves when there are too many."""
+        self._programs[key] = program
+        if len(self._programs) > self.capacity:
+            self._programs.popitem(last=False)
+
+    def clear(self) -> None:
+        """Forget every program."""
+        self._programs.clear()

@@ -1,0 +1,101 @@
+"""Programs without syncs: compile ahead, name a program, run it by name, forget pending work.
+
+Source: XLAGraphExecutor::GetGraphHash, ExecuteComputationWithBarrier, ClearPendingIrs;
+semantics.md §3 (34, 40, 44, 47), §4.
+"""
+
+from markstep.impl.compile import look_up
+from markstep.impl.context import Context
+from markstep.impl.device import start, wait_idle
+from markstep.impl.donation import find_donors
+from markstep.impl.execution import Execution
+from markstep.impl.graph import Graph, digest, post_order
+from markstep.impl.lower import Program
+from markstep.impl.node import Buffer, Leaf
+from markstep.impl.record import Record
+from markstep.impl.syncing import collect, deliver, gather, pending, refused
+
+
+def _walk(records: list[Record]) -> tuple[list[Record], Graph]:
+    outputs = pending(records)
+    return outputs, post_order([record.ir for record in outputs if record.ir is not None])
+
+
+def warm_up(ctx: Context, records: list[Record], *, sync: bool) -> None:
+    """Compile what a sync of the records would run, and run nothing.
+
+    With ``sync`` it is the program of a step barrier, donors included. Never waits, uploads
+    nothing. Raises COMPILE_FAILED; REFUSED only if it would have to compile.
+    """
+    with ctx.lock:
+        outputs, graph = _walk(records)
+        donors = find_donors(ctx, outputs, graph, sync=True) if sync and outputs else []
+        if outputs and not ctx.allowed and graph.key(donors) not in ctx.cache:
+            raise refused(outputs)
+        collect(ctx, records, force=False)
+        if outputs:
+            look_up(ctx, graph, donors)
+
+
+def graph_hash(ctx: Context, records: list[Record]) -> str:
+    """The name of the program that ``warm_up`` would compile: 32 hexadecimal digits."""
+    with ctx.lock:
+        _, graph = _walk(records)
+        collect(ctx, records, force=False)
+        return digest(graph.key(()))
+
+
+def run_cached(ctx: Context, records: list[Record]) -> list[Record]:
+    """Run the program of ``graph_hash`` on the leaves of the records; they stay as they are.
+
+    One new record for each pending one, in order; not waited for, nothing donated. Raises what
+    ``sync`` raises before anything changes, and COMPILE_FAILED.
+    """
+    with ctx.lock:
+        while True:
+            found = gather(ctx, records)
+            collect(ctx, records, force=False)
+            if found is None:
+                return []
+            outputs, graph = found
+            if any(buffer.filling for buffer in graph.parameters) and wait_idle(ctx):
+                deliver(ctx, records)
+                continue
+            program = look_up(ctx, graph, [])
+            if wait_idle(ctx) and [record.ir for record in outputs] != graph.roots:
+                continue
+            return _launch(ctx, program, graph)
+
+
+def _launch(ctx: Context, program: Program, graph: Graph) -> list[Record]:
+    """A fresh record for each result: a placeholder that can give its recipe back."""
+    execution = Execution(program, list(graph.parameters), [], [], waited=False)
+    results = []
+    for root in graph.roots:
+        record = ctx.new_record(root.aval)
+        placeholder = Buffer(root.aval)
+        placeholder.expect(root)
+        execution.placeholders.append(placeholder)
+        execution.outputs.append(record.id)
+        record.handle = placeholder
+        results.append(record)
+    start(ctx, execution)
+    return results
+
+
+def clear_pending(ctx: Context) -> None:
+    """Forget all pending work: what was to be computed becomes a stub that nothing will fill.
+
+    Leaves become handles; borrowed leaves and host data stay as they are.
+    """
+    with ctx.lock:
+        for record in ctx.live_records():
+            if record.handle is not None or record.ir is None:
+                continue
+            leaf = record.own_leaf()
+            if leaf is not None:
+                record.set_data(leaf)
+            elif type(record.ir) is not Leaf:
+                record.set_data(Buffer(record.aval))
+                record.host = None
+                record.failure = None

@@ -1,0 +1,42 @@
+"""From a graph to its program: the cache first, the compiler if need be.
+
+Source: XLAGraphExecutor::LookupCachedCompile, Compile; semantics.md §3 (57, 58, 62).
+"""
+
+from collections.abc import Sequence
+
+from markstep.impl.context import Context
+from markstep.impl.errors import ExecutorError
+from markstep.impl.execution import InjectedFailure
+from markstep.impl.graph import Graph, Key
+from markstep.impl.lower import Program, compile_graph
+from markstep.spec.vocabulary import ErrorKind
+
+
+def look_up(ctx: Context, graph: Graph, donors: Sequence[int]) -> Program:
+    """The program of a graph and its donors, compiled if it is not in the cache.
+
+    Raises COMPILE_FAILED, with nothing changed but the counter of the miss.
+    """
+    key = graph.key(donors)
+    program = ctx.cache.get(key)
+    if program is not None:
+        ctx.count("CachedCompile")
+        return program
+    ctx.count("UncachedCompile")
+    program = _compile(ctx, graph, key, donors)
+    ctx.count("CreateCompileHandles")
+    ctx.count("InputOutputAliasCount", len(donors))
+    ctx.cache.add(key, program)
+    return program
+
+
+def _compile(ctx: Context, graph: Graph, key: Key, donors: Sequence[int]) -> Program:
+    try:
+        if ctx.inject.take_compile():
+            raise InjectedFailure("the compilation was made to fail")
+        mode = ctx.mode if ctx.mode_for is None else ctx.mode_for(key)
+        return compile_graph(graph, donors, mode)
+    except Exception as cause:
+        text = f"a program of {len(graph.order)} nodes does not compile: {cause}"
+        raise ExecutorError(ErrorKind.COMPILE_FAILED, text) from cause

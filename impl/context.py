@@ -1,0 +1,107 @@
+"""What all tensors of one device share: live records, counters, caches, switches, the lock.
+
+Source: torch_xla::DeviceContextArena; semantics.md §1.6, §1.10-1.12.
+"""
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from operator import attrgetter
+from typing import Final
+from weakref import ReferenceType, ref
+
+from markstep.impl.aval import Aval
+from markstep.impl.cache import ProgramCache
+from markstep.impl.execution import Execution
+from markstep.impl.graph import Key
+from markstep.impl.lower import CompileMode
+from markstep.impl.node import Leaf, Node
+from markstep.impl.record import Record
+
+COUNTERS: Final = (
+    "CachedCompile",
+    "CreateCompileHandles",
+    "CreateDataHandles",
+    "DeviceDataCacheMiss",
+    "ExecuteComputation",
+    "InputOutputAliasCount",
+    "MarkStep",
+    "SyncTensorsToData",
+    "UncachedCompile",
+    "XlaSetBufferDonation",
+)
+"""Counters under torch_xla's names; the two that count records are derived, see ``snapshot``."""
+
+
+@dataclass(slots=True)
+class Inject:
+    """Faults to come: how many of the next compilations and executions fail."""
+
+    compile: int = 0
+    execution: int = 0
+
+    def take_compile(self) -> bool:
+        """Whether the compilation that begins now is to fail."""
+        hit = self.compile > 0
+        self.compile -= hit
+        return hit
+
+    def take_execution(self) -> bool:
+        """Whether the execution that is scheduled now is to fail when it runs."""
+        hit = self.execution > 0
+        self.execution -= hit
+        return hit
+
+
+class Context:
+    """The state of one device. ``lock`` guards everything in it; ``idle`` is told of each end.
+
+    ``running`` is the execution that owns the device, if any (torch_xla's device locker).
+    """
+
+    def __init__(self, mode: CompileMode, manual: bool, cache_size: int) -> None:
+        self.lock = threading.RLock()
+        self.idle = threading.Condition(self.lock)
+        self.mode: CompileMode = mode
+        self.mode_for: Callable[[Key], CompileMode] | None = None
+        self.manual = manual
+        self.created = 0
+        self.live: set[ReferenceType[Record]] = set()
+        self.counters = dict.fromkeys(COUNTERS, 0)
+        self.cache = ProgramCache(cache_size)
+        self.scalars: OrderedDict[object, Leaf] = OrderedDict()
+        self.constants: dict[object, Node] = {}
+        self.running: Execution | None = None
+        self.executions = 0
+        self.failures = 0
+        self.allowed = True
+        self.donor_config = False
+        self.inject = Inject()
+        self.pool: ThreadPoolExecutor | None = None
+
+    def new_record(self, aval: Aval) -> Record:
+        """A live record without contents, with a fresh id; the caller gives it some at once."""
+        self.created = number = self.created + 1
+        record = Record(number, aval)
+        # the bound C method is the callback: when a record dies no Python code runs
+        self.live.add(ref(record, self.live.discard))
+        return record
+
+    def live_records(self) -> list[Record]:
+        """Every live record in order of id; holding the list keeps them alive."""
+        records = [record for cell in list(self.live) if (record := cell()) is not None]
+        records.sort(key=attrgetter("id"))
+        return records
+
+    def count(self, name: str, times: int = 1) -> None:
+        """Add to a counter."""
+        self.counters[name] += times
+
+    def snapshot(self) -> dict[str, int]:
+        """All counters by torch_xla's names, those that are zero included."""
+        counters = dict(self.counters)
+        counters["CreateXlaTensor"] = self.created
+        counters["DestroyXlaTensor"] = self.created - len(self.live)
+        return counters

@@ -1,0 +1,76 @@
+"""Which parameters a program may consume: those that nothing needs once it has run.
+
+Source: XLAGraphExecutor::GetBufferDonors, SetBufferDonors; semantics.md §3 (59, 60), §6 (32-41).
+"""
+
+from markstep.impl.context import Context
+from markstep.impl.graph import Graph, reachable
+from markstep.impl.node import Buffer, Leaf, Node
+from markstep.impl.record import Record
+
+
+def find_donors(ctx: Context, outputs: list[Record], graph: Graph, *, sync: bool) -> list[int]:
+    """Numbers of the parameters that are given away, ascending.
+
+    A buffer is a candidate when an output updates its owner in place (only with ``sync``) or the
+    user marked it; a candidate is a donor unless something that stays needs it.
+    """
+    updated = {record.alias_id for record in outputs} if sync else set()
+    by_mark = sync or ctx.donor_config
+    candidates = {
+        buffer: number
+        for number, buffer in enumerate(graph.parameters)
+        if not buffer.read_only and (buffer.owner in updated or (by_mark and buffer.donate))
+    }
+    if not candidates:
+        return []
+    outgoing = set(map(id, outputs))
+    others = [record for record in ctx.live_records() if id(record) not in outgoing]
+    for needed in _needed(others):
+        candidates.pop(needed, None)
+    return list(candidates.values())
+
+
+def _needed(records: list[Record]) -> set[Buffer]:
+    """Every buffer that the records show, or need to be computed.
+
+    A placeholder that is still to be filled needs what its recipe needs: the running execution
+    may fail, and then the recipe is all there is.
+    """
+    needed: set[Buffer] = set()
+    roots: list[Node] = []
+    for record in records:
+        if record.handle is not None:
+            _need(record.handle, needed, roots)
+        elif type(record.ir) is Leaf:
+            _need(record.ir.buffer, needed, roots)
+        elif record.ir is not None:
+            roots.append(record.ir)
+    while roots:
+        fresh: list[Node] = []
+        for node in reachable(roots):
+            if isinstance(node, Leaf) and node.buffer not in needed:
+                _need(node.buffer, needed, fresh)
+        roots = fresh
+    return needed
+
+
+def _need(buffer: Buffer, needed: set[Buffer], roots: list[Node]) -> None:
+    needed.add(buffer)
+    if buffer.recipe is not None:
+        roots.append(buffer.recipe)
+
+
+def mark(ctx: Context, record: Record, flag: bool) -> bool:
+    """Let (or do not let) executions consume the record's buffer; whether it has one.
+
+    Source: XLATensor bridge ``_set_buffer_donation``; semantics.md §2.4.
+    """
+    buffer = record.handle
+    if buffer is None and type(record.ir) is Leaf:
+        buffer = record.ir.buffer
+    if buffer is None:
+        return False
+    buffer.donate = flag
+    ctx.count("XlaSetBufferDonation")
+    return True

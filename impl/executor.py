@@ -1,0 +1,238 @@
+"""The public face: one lazy executor with its tensors, syncs, reads and controls.
+
+Source: XLAGraphExecutor and the ``_XLAC`` bindings around it; semantics.md §4.
+"""
+
+from collections.abc import Callable, Hashable, Iterable
+from typing import Any
+
+import jax
+import numpy.typing as npt
+
+from markstep.impl import cached, device, donation, inspection, reading, trace
+from markstep.impl.aval import HostArray, aval_of, host_array
+from markstep.impl.context import Context, Inject
+from markstep.impl.errors import bad_argument
+from markstep.impl.function import apply_function, function_op
+from markstep.impl.graph import Key
+from markstep.impl.lower import CompileMode
+from markstep.impl.ops import Op
+from markstep.impl.record import Record
+from markstep.impl.syncing import deliver, sync_records
+from markstep.impl.table import named
+from markstep.impl.tensors import Tensor
+
+
+class Executor:
+    """A lazy executor for one device.
+
+    ``compile_mode``: "xla" compiles each graph to one program; "interpret" runs the same graph
+    op by op, behind the same key, cache, donation and errors. ``manual``: no worker thread; an
+    execution stays pending until ``complete()`` or ``fail()``, or until a call must wait for it.
+    """
+
+    def __init__(
+        self,
+        compile_mode: CompileMode = "xla",
+        manual: bool = False,
+        cache_size: int = 2048,
+    ) -> None:
+        if compile_mode not in ("xla", "interpret"):
+            raise ValueError(f"compile_mode is 'xla' or 'interpret', not {compile_mode!r}")
+        self._ctx = Context(compile_mode, manual, cache_size)
+
+    # -- tensors ------------------------------------------------------------------------------
+
+    def tensor(self, array: npt.ArrayLike, *, upload: bool = True) -> Tensor:
+        """A tensor of host data (copied); without ``upload`` it stays on the host until needed."""
+        data = host_array(array)
+        ctx = self._ctx
+        with ctx.lock:
+            return Tensor(ctx, trace.from_host(ctx, data, to_device_now=upload))
+
+    def placeholder(self, shape: tuple[int, ...], dtype: npt.DTypeLike = "float32") -> Tensor:
+        """A tensor with a shape and no data, now or ever: for tracing and compiling ahead."""
+        ctx = self._ctx
+        aval = aval_of(tuple(shape), jax.dtypes.canonicalize_dtype(dtype))
+        with ctx.lock:
+            return Tensor(ctx, trace.placeholder(ctx, aval))
+
+    def apply(self, function: Callable[..., Any], *tensors: Tensor, **static: Hashable) -> Any:
+        """Trace a call of any JAX function; its results are tensors, nested as it nests them.
+
+        ``static`` are keyword arguments that are part of the program. Raises BAD_ARGUMENT if the
+        function does not take such shapes, or if it or a static argument cannot be hashed.
+        """
+        ctx = self._ctx
+        op = function_op(function, static)
+        records = self._records(tensors)
+        with ctx.lock:
+            results, tree = apply_function(ctx, op, records)
+            return jax.tree.unflatten(tree, [Tensor(ctx, record) for record in results])
+
+    def call(
+        self, name: str, *tensors: Tensor, scalar: float | None = None, **attrs: Hashable
+    ) -> Tensor:
+        """Trace a named operation (``table.py``); operands must agree, nothing is broadcast."""
+        ctx = self._ctx
+        with ctx.lock:
+            op, records = self._operation(name, tensors, attrs)
+            operand = self._scalar(records, scalar)
+            return Tensor(ctx, trace.apply(ctx, op, records, operand))
+
+    def call_in_place(
+        self,
+        target: Tensor,
+        name: str,
+        *others: Tensor,
+        scalar: float | None = None,
+        **attrs: Hashable,
+    ) -> None:
+        """``target = name(target, *others[, scalar])`` for every tensor object that shares it."""
+        ctx = self._ctx
+        with ctx.lock:
+            op, records = self._operation(name, (target, *others), attrs)
+            operand = self._scalar(records, scalar)
+            trace.assign(ctx, records[0], trace.make_node(ctx, op, records, operand))
+
+    def _operation(
+        self, name: str, tensors: Iterable[Tensor], attrs: dict[str, Hashable]
+    ) -> tuple[Op, list[Record]]:
+        try:
+            op = named(name, **attrs)
+        except KeyError:
+            raise bad_argument(f"there is no operation {name!r}") from None
+        return op, self._records(tensors)
+
+    def _scalar(self, records: list[Record], value: float | None) -> Any:
+        if value is None:
+            return None
+        return trace.scalar(self._ctx, value, records[0].aval.dtype)
+
+    # -- syncs and reads ----------------------------------------------------------------------
+
+    def sync(self, tensors: Iterable[Tensor], sync: bool = True, wait: bool = True) -> None:
+        """Evaluate the tensors; ``sync`` lets what in-place updates made obsolete be consumed."""
+        sync_records(self._ctx, self._records(tensors), sync=sync, wait=wait)
+
+    def sync_live(self, wait: bool = True) -> None:
+        """Evaluate every live tensor, in order of id."""
+        with self._ctx.lock:
+            live = self._ctx.live_records()
+        sync_records(self._ctx, live, sync=True, wait=wait)
+
+    def mark_step(self, wait: bool = False) -> None:
+        """The step barrier: ``sync_live``, then a new step begins."""
+        self.sync_live(wait)
+        self._ctx.count("MarkStep")
+
+    def read(self, tensor: Tensor) -> HostArray:
+        """The value of one tensor; pending work becomes data."""
+        return reading.read_one(self._ctx, *self._records([tensor]))
+
+    def read_many(self, tensors: Iterable[Tensor]) -> list[HostArray]:
+        """The values of several tensors by one execution; pending work stays pending."""
+        return reading.read_many(self._ctx, self._records(tensors))
+
+    def wait_device(self) -> None:
+        """Wait until nothing runs, then raise the oldest failure that a tensor carries, if any."""
+        ctx = self._ctx
+        with ctx.lock:
+            device.wait_idle(ctx)
+            deliver(ctx, ctx.live_records())
+
+    # -- programs -----------------------------------------------------------------------------
+
+    def warm_up(self, tensors: Iterable[Tensor], sync: bool = False) -> None:
+        """Compile what a read of the tensors (``sync``: a step barrier) would run."""
+        cached.warm_up(self._ctx, self._records(tensors), sync=sync)
+
+    def graph_hash(self, tensors: Iterable[Tensor]) -> str:
+        """The name of the program that ``warm_up`` would compile."""
+        return cached.graph_hash(self._ctx, self._records(tensors))
+
+    def run_cached(self, tensors: Iterable[Tensor]) -> list[Tensor]:
+        """Run that program: a new tensor for each pending one, which itself stays pending."""
+        ctx = self._ctx
+        results = cached.run_cached(ctx, self._records(tensors))
+        return [Tensor(ctx, record) for record in results]
+
+    def clear_pending(self) -> None:
+        """Forget all pending work; what was pending has no value any more."""
+        cached.clear_pending(self._ctx)
+
+    def clear_cache(self) -> None:
+        """Every compiled program leaves the cache."""
+        with self._ctx.lock:
+            self._ctx.cache.clear()
+
+    evict = clear_cache
+
+    # -- switches -----------------------------------------------------------------------------
+
+    def set_donation(self, tensor: Tensor, flag: bool = True) -> bool:
+        """Permit the next execution to consume the tensor's buffer; False if it has none."""
+        (record,) = self._records([tensor])
+        with self._ctx.lock:
+            return donation.mark(self._ctx, record, flag)
+
+    def set_donor_config(self, flag: bool = True) -> None:
+        """Honour the marks of ``set_donation`` also where ``sync`` is off."""
+        self._ctx.donor_config = flag
+
+    def allow_execution(self, flag: bool = True) -> None:
+        """Permit or forbid compilation and execution: a forbidden one raises REFUSED."""
+        self._ctx.allowed = flag
+
+    # -- looking ------------------------------------------------------------------------------
+
+    def dump_graph(self, tensors: Iterable[Tensor]) -> str:
+        """The pending graph as text. Changes nothing."""
+        return inspection.dump_graph(self._ctx, self._records(tensors))
+
+    def describe(self, tensor: Tensor) -> inspection.Description:
+        """What a tensor is made of right now. Never executes, never waits."""
+        return inspection.describe(self._ctx, tensor.record)
+
+    @property
+    def counters(self) -> dict[str, int]:
+        """A snapshot of all counters, under torch_xla's names."""
+        with self._ctx.lock:
+            return self._ctx.snapshot()
+
+    # -- control, for tests and conformance ---------------------------------------------------
+
+    @property
+    def inject(self) -> Inject:
+        """Faults to come: ``inject.compile = 1`` fails the next compilation, ``execution`` too."""
+        return self._ctx.inject
+
+    @property
+    def compile_mode_for(self) -> Callable[[Key], CompileMode] | None:
+        """Chooses the mode of each program that is compiled; None: always ``compile_mode``."""
+        return self._ctx.mode_for
+
+    @compile_mode_for.setter
+    def compile_mode_for(self, choose: Callable[[Key], CompileMode] | None) -> None:
+        self._ctx.mode_for = choose
+
+    @property
+    def running(self) -> bool:
+        """Whether an execution owns the device."""
+        return self._ctx.running is not None
+
+    def complete(self) -> bool:
+        """Run the execution that ``manual`` left pending; whether it ended well."""
+        return device.complete(self._ctx)
+
+    def fail(self) -> None:
+        """End that execution with EXECUTION_FAILED, without running it."""
+        device.fail(self._ctx)
+
+    def _records(self, tensors: Iterable[Tensor]) -> list[Record]:
+        records = []
+        for tensor in tensors:
+            if getattr(tensor, "context", None) is not self._ctx:
+                raise bad_argument(f"{tensor!r} is not a tensor of this executor")
+            records.append(tensor.record)
+        return records

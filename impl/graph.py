@@ -1,0 +1,119 @@
+"""From pending nodes to a program: order of evaluation, parameters and the exact key.
+
+Source: torch::lazy::Util::ComputePostOrder, LazyGraphExecutor::RunPostOrder; semantics.md §3 (56).
+"""
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+from markstep.impl.aval import Aval
+from markstep.impl.node import LEAF, Buffer, Leaf, Node
+from markstep.impl.ops import Op
+
+Word: TypeAlias = Op | Aval | int | str
+Key: TypeAlias = tuple[Word, ...]
+"""The whole graph, spelled out: equal keys mean isomorphic graphs, so nothing can collide."""
+
+ROOTS: Final = "roots"
+DONORS: Final = "donors"
+
+
+@dataclass(slots=True)
+class Graph:
+    """Some roots with everything below them, in order of evaluation.
+
+    ``order`` has each node once, operands first, leaves merged by buffer. ``code`` is the key
+    without donors. ``position`` is where the value of a node is found in ``order``.
+    """
+
+    roots: list[Node]
+    order: list[Node]
+    position: dict[Node, int]
+    parameters: list[Buffer]
+    code: list[Word]
+
+    def key(self, donors: Sequence[int]) -> Key:
+        """What decides which program is run: the graph and the parameters given away."""
+        return (*self.code, DONORS, *donors)
+
+
+def post_order(roots: list[Node]) -> Graph:
+    """Walk the graph depth first, operands from the last to the first, each node once.
+
+    The code of a node is its op followed by how far back each operand lies; the code of a leaf
+    is its shape and its parameter number. Never recurses: a graph may be 10^6 nodes deep.
+    """
+    graph = Graph(roots, [], {}, [], [])
+    numbers: dict[Buffer, int] = {}
+    stack: list[Node] = []
+    for root in roots:
+        stack.append(root)
+        _emit(stack, graph, numbers)
+    code = graph.code
+    code.append(ROOTS)
+    code.extend(graph.position[root] for root in roots)
+    return graph
+
+
+def _emit(stack: list[Node], graph: Graph, numbers: dict[Buffer, int]) -> None:
+    position, order, code = graph.position, graph.order, graph.code
+    while stack:
+        node = stack[-1]
+        here = len(stack)
+        for operand in node.operands:
+            if operand not in position:
+                stack.append(operand)
+        if len(stack) > here:
+            continue
+        stack.pop()
+        if node in position:
+            continue
+        if node.op is LEAF:
+            _emit_leaf(node, graph, numbers)
+            continue
+        here = position[node] = len(order)
+        order.append(node)
+        code.append(node.op)
+        for operand in node.operands:
+            code.append(here - position[operand])
+
+
+def _emit_leaf(node: Node, graph: Graph, numbers: dict[Buffer, int]) -> None:
+    """Number a parameter, or find that its buffer has a number already."""
+    assert isinstance(node, Leaf)
+    known = numbers.get(node.buffer)
+    if known is not None:
+        graph.position[node] = known
+        return
+    numbers[node.buffer] = graph.position[node] = len(graph.order)
+    graph.order.append(node)
+    graph.code += (node.aval, len(graph.parameters))
+    graph.parameters.append(node.buffer)
+
+
+def reachable(roots: Iterable[Node]) -> Iterable[Node]:
+    """Every node at or below the roots, once, in no particular order. Lazy."""
+    seen = set(roots)
+    stack = list(seen)
+    while stack:
+        node = stack.pop()
+        yield node
+        for operand in node.operands:
+            if operand not in seen:
+                seen.add(operand)
+                stack.append(operand)
+
+
+def digest(key: Key) -> str:
+    """128 bits of the key, to print and to compare across calls (``graph_hash``)."""
+    spelled = hashlib.blake2b(digest_size=16)
+    for word in key:
+        spelled.update(_spell(word).encode())
+    return spelled.hexdigest()
+
+
+def _spell(word: Word) -> str:
+    # two functions may have one name: the serial number of the op tells them apart
+    return f"{word!r}#{word.serial};" if isinstance(word, Op) else f"{word!r};"

@@ -1,0 +1,95 @@
+"""Looking without touching: what a tensor is made of, and its pending graph as text.
+
+Source: torch_xla's ``_get_xla_tensor_debug_info`` and DumpUtil; spec/vocabulary.py (TensorView).
+"""
+
+from dataclasses import dataclass
+
+from markstep.impl.context import Context
+from markstep.impl.graph import Graph, post_order
+from markstep.impl.node import Leaf, Node
+from markstep.impl.record import Record
+from markstep.spec.vocabulary import BufferStatus, IrKind
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """One tensor between two calls.
+
+    ``data`` and ``buffer`` speak of the handle: its status, and the number of the device buffer
+    behind it (None without a handle, for a placeholder and for a deleted buffer). ``stub``: the
+    handle is a placeholder that nothing will fill. ``owner``, ``read_only`` and ``donate`` are
+    those of the handle or, without one, of the leaf. ``failed``: it carries an untold failure.
+    """
+
+    record: int
+    alias: int
+    ir: IrKind
+    data: BufferStatus
+    buffer: int | None
+    host: bool
+    shape: tuple[int, ...]
+    dtype: str
+    is_cloned: bool
+    failed: bool
+    stub: bool
+    owner: int | None
+    read_only: bool
+    donate: bool
+
+
+def describe(ctx: Context, record: Record) -> Description:
+    """What the record is made of right now. Waits for nothing, changes nothing."""
+    with ctx.lock:
+        handle = record.handle
+        status = BufferStatus.NONE if handle is None else handle.status
+        shown = handle
+        if shown is None and isinstance(record.ir, Leaf):
+            shown = record.ir.buffer
+        return Description(
+            record=record.id,
+            alias=record.alias_id,
+            ir=IrKind.NONE if record.ir is None else record.ir.op.kind,
+            data=status,
+            buffer=handle.serial if handle and status is BufferStatus.VALUE else None,
+            host=record.host is not None,
+            shape=record.aval.shape,
+            dtype=record.aval.dtype.name,
+            is_cloned=record.is_cloned,
+            failed=record.failure is not None,
+            stub=handle is not None and handle.is_stub,
+            owner=None if shown is None else shown.owner,
+            read_only=shown is not None and shown.read_only,
+            donate=shown is not None and shown.donate,
+        )
+
+
+def dump_graph(ctx: Context, records: list[Record]) -> str:
+    """The pending graphs of the records as text, one node a line. Changes nothing.
+
+    Records that have no graph (host data, device data) are named in the last line only.
+    """
+    with ctx.lock:
+        roots = [record.ir for record in records if record.ir is not None]
+        graph = post_order(roots)
+        lines = [_line(graph, node) for node in graph.order]
+        lines.append("return " + ", ".join(_result(graph, record) for record in records))
+        return "\n".join(lines) + "\n"
+
+
+def _line(graph: Graph, node: Node) -> str:
+    here = graph.position[node]
+    if isinstance(node, Leaf):
+        number = graph.parameters.index(node.buffer)
+        state = node.buffer.status.name.lower()
+        return f"%{here} = parameter {number}: {node.aval} ({state})"
+    operands = ", ".join(f"%{graph.position[operand]}" for operand in node.operands)
+    return f"%{here} = {node.op}({operands}): {node.aval}"
+
+
+def _result(graph: Graph, record: Record) -> str:
+    if record.ir is not None:
+        where = f"%{graph.position[record.ir]}"
+    else:
+        where = "data" if record.handle is not None else "host"
+    return f"tensor {record.id} = {where}"

@@ -1,0 +1,149 @@
+"""From a graph to something that runs: one jitted program, or the same program op by op.
+
+Source: LoweringContext, XLAGraphExecutor::Compile; semantics.md §3 (62), §8.2.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+import jax
+import numpy as np
+
+from markstep.impl.aval import Array, Aval
+from markstep.impl.graph import Graph
+from markstep.impl.node import LEAF, Buffer
+from markstep.impl.ops import Avals, Op, remember
+
+CompileMode: TypeAlias = Literal["xla", "interpret"]
+Step: TypeAlias = tuple[Callable[..., Any] | None, tuple[int, ...]]
+"""A function with the positions of its operands; no function: the parameter with that number."""
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A compiled graph. ``run`` maps the buffers of its parameters to fresh results.
+
+    ``mode`` says how it was compiled. It holds no buffer and no node: programs outlive both.
+    """
+
+    mode: CompileMode
+    run: Callable[[Sequence[Buffer]], Sequence[Array]]
+
+
+def compile_graph(graph: Graph, donors: Sequence[int], mode: CompileMode) -> Program:
+    """Compile for parameters of these shapes, giving ``donors`` away. Raises what JAX raises."""
+    compiler = _interpreted if mode == "interpret" else _jitted
+    return Program(mode, compiler(graph, donors))
+
+
+def _jitted(graph: Graph, donors: Sequence[int]) -> Callable[..., Sequence[Array]]:
+    steps = _steps(graph, lambda op, _: op.call)
+    results = [graph.position[root] for root in graph.roots]
+
+    def lazy_step(*arguments: Any) -> tuple[Any, ...]:
+        values = _evaluate(steps, arguments)
+        return tuple(values[position] for position in results)
+
+    consumed = () if _calls_python(graph) else _usable(graph, donors)
+    jitted = jax.jit(lazy_step, donate_argnums=consumed, keep_unused=True)
+    compiled = jitted.lower(*(buffer.aval.struct() for buffer in graph.parameters)).compile()
+
+    def run(parameters: Sequence[Buffer]) -> Sequence[Array]:
+        results: Sequence[jax.Array] = compiled(*map(_on_device, parameters))
+        for result in results:
+            result.block_until_ready()
+        return results
+
+    return run
+
+
+def _interpreted(graph: Graph, donors: Sequence[int]) -> Callable[..., Sequence[Array]]:
+    """Run the steps one by one: slower than one program, but nothing has to be compiled."""
+    steps = _steps(graph, _executable)
+    results = [graph.position[root] for root in graph.roots]
+
+    def run(parameters: Sequence[Buffer]) -> Sequence[Array]:
+        with np.errstate(all="ignore"):
+            values = _evaluate(steps, [buffer.value for buffer in parameters])
+        # results must be buffers of their own, even of a parameter or of one another
+        return [np.array(values[position]) for position in results]
+
+    return run
+
+
+def _steps(graph: Graph, function: Callable[[Op, Avals], Callable[..., Any]]) -> list[Step]:
+    steps: list[Step] = []
+    parameters = 0
+    for node in graph.order:
+        if node.op is LEAF:
+            steps.append((None, (parameters,)))
+            parameters += 1
+            continue
+        avals = tuple(operand.aval for operand in node.operands)
+        operands = tuple(graph.position[operand] for operand in node.operands)
+        steps.append((function(node.op, avals), operands))
+    return steps
+
+
+def _evaluate(steps: list[Step], arguments: Sequence[Any]) -> list[Any]:
+    values: list[Any] = []
+    for function, operands in steps:
+        if function is None:
+            values.append(arguments[operands[0]])
+        else:
+            values.append(function(*[values[operand] for operand in operands]))
+    return values
+
+
+def _executable(op: Op, avals: Avals) -> Callable[..., Any]:
+    """One op compiled alone, once for each shape; numpy where the op has a numpy form."""
+    if op.on_host is not None:
+        return op.on_host
+    found = op.executables.get(avals)
+    if found is None:
+        found = jax.jit(op.call).lower(*(aval.struct() for aval in avals)).compile()
+        remember(op.executables, avals, found)
+    return found
+
+
+def _calls_python(graph: Graph) -> bool:
+    """Whether the program may fail after its donors are consumed.
+
+    A program that does is compiled without donation, and its donors are deleted when it has
+    succeeded: a failure must lose nothing.
+    """
+    return any(
+        node.op.signature(tuple(operand.aval for operand in node.operands)).calls_python
+        for node in graph.order
+        if node.op is not LEAF
+    )
+
+
+def _usable(graph: Graph, donors: Sequence[int]) -> tuple[int, ...]:
+    """The donors whose memory some result can take over, as XLA matches them: by shape."""
+    wanted: dict[Aval, int] = {}
+    for root in graph.roots:
+        wanted[root.aval] = wanted.get(root.aval, 0) + 1
+    usable = []
+    for donor in donors:
+        aval = graph.parameters[donor].aval
+        if wanted.get(aval, 0):
+            wanted[aval] -= 1
+            usable.append(donor)
+    return tuple(usable)
+
+
+def _on_device(buffer: Buffer) -> jax.Array:
+    """The contents as a device array; numpy contents (interpreted programs) are moved there."""
+    value = buffer.value
+    if not isinstance(value, jax.Array):
+        assert value is not None
+        value = buffer.value = upload(value)
+    return value
+
+
+def upload(array: Any) -> jax.Array:
+    """Host to device. Never aliases host memory: the caller may write there, XLA may reuse it."""
+    uploaded: jax.Array = jax.device_put(array, may_alias=False)
+    return uploaded

@@ -1,0 +1,102 @@
+"""Reading: values as numpy arrays that belong to the caller.
+
+Source: XLATensor::ToTensor, XLAGraphExecutor::GetTensors; semantics.md §2.3 (7), §3 (39).
+"""
+
+import numpy as np
+
+from markstep.impl.aval import Array, HostArray
+from markstep.impl.context import Context
+from markstep.impl.device import finish, wait_idle
+from markstep.impl.errors import ExecutorError, names
+from markstep.impl.execution import Execution
+from markstep.impl.node import Buffer, Leaf
+from markstep.impl.record import Record
+from markstep.impl.syncing import Config, deliver, schedule, sync_records
+from markstep.spec.vocabulary import ErrorKind
+
+
+def read_one(ctx: Context, record: Record) -> HostArray:
+    """The value of one record; pending work becomes data, nothing is donated.
+
+    Raises NO_VALUE for a stub, EXECUTION_FAILED for a failure that the record carries or that
+    computing it meets, and what ``sync`` raises.
+    """
+    while True:
+        with ctx.lock:
+            deliver(ctx, [record])
+            if record.host is not None:
+                return record.host.copy()
+            wait_idle(ctx)
+            deliver(ctx, [record])
+            buffer = _buffer_to_show(record)
+            if buffer is not None:
+                return download(record, buffer)
+        sync_records(ctx, [record], sync=False, wait=True)
+
+
+def _buffer_to_show(record: Record) -> Buffer | None:
+    """The device data of a record, None if it has to be computed first."""
+    if record.handle is None:
+        leaf = record.own_leaf()
+        if leaf is not None:
+            record.set_data(leaf)
+        elif type(record.ir) is Leaf:
+            return record.ir.buffer
+    return record.handle
+
+
+def download(record: Record, buffer: Buffer) -> HostArray:
+    """Device to host. Raises NO_VALUE if there is nothing to download."""
+    value = buffer.value
+    if value is None:
+        what = "was donated away" if buffer.deleted else "will never be filled"
+        text = f"the buffer of {names([record.id])} {what}"
+        raise ExecutorError(ErrorKind.NO_VALUE, text)
+    return to_host(value)
+
+
+def to_host(value: Array) -> HostArray:
+    """A private copy: a view would keep the buffer from being donated, and could be written to."""
+    return np.array(value, copy=True)
+
+
+def read_many(ctx: Context, records: list[Record]) -> list[HostArray]:
+    """The values of several records by one execution; pending work stays pending (not force).
+
+    Raises as ``read_one``; a stub is found before anything is computed.
+    """
+    with ctx.lock:
+        deliver(ctx, records)
+        _refuse_stubs(records)
+        execution = schedule(ctx, records, Config(force=False, sync=False, wait=True))
+    if execution is not None:
+        finish(ctx, execution)
+    with ctx.lock:
+        # the device may have been held by an execution that failed and concerned one of them
+        deliver(ctx, records)
+        results = _results(execution)
+        return [_value(record, results) for record in records]
+
+
+def _refuse_stubs(records: list[Record]) -> None:
+    for record in records:
+        if record.handle is not None and record.handle.is_stub:
+            download(record, record.handle)
+
+
+def _results(execution: Execution | None) -> dict[int, Array]:
+    if execution is None:
+        return {}
+    return dict(zip(execution.outputs, execution.results, strict=True))
+
+
+def _value(record: Record, results: dict[int, Array]) -> HostArray:
+    if record.host is not None:
+        return record.host.copy()
+    if record.id in results:
+        return to_host(results[record.id])
+    buffer = _buffer_to_show(record)
+    if buffer is None:
+        raise ExecutorError(ErrorKind.NO_VALUE, f"{names([record.id])} changed while it was read")
+    return download(record, buffer)

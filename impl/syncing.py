@@ -1,0 +1,204 @@
+"""A sync, phase by phase: collect, order, donors, key, look up, compile, lock, schedule, install.
+
+Nothing that can fail comes after the first change to an output: a record keeps its pending work
+until an execution runs that will replace it (semantics.md §8.3, F1).
+
+Source: XLAGraphExecutor::SyncTensorsGraphInternal; semantics.md §3 (34-36, 45-63), §4.
+"""
+
+from dataclasses import dataclass
+
+from markstep.impl.compile import look_up
+from markstep.impl.context import Context
+from markstep.impl.device import finish, start, wait_idle
+from markstep.impl.donation import find_donors
+from markstep.impl.errors import ExecutorError, names
+from markstep.impl.execution import Execution
+from markstep.impl.graph import Graph, post_order
+from markstep.impl.lower import Program
+from markstep.impl.node import Buffer
+from markstep.impl.record import Record
+from markstep.impl.trace import upload_host
+from markstep.spec.vocabulary import ErrorKind
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """How to sync: ``force`` replaces pending work by its data, ``sync`` allows donation of what
+    in-place updates made obsolete, ``wait`` waits for the end (and takes the error)."""
+
+    force: bool
+    sync: bool
+    wait: bool
+
+
+@dataclass(slots=True)
+class Work:
+    """What a sync has to compute: pending records, their graph, what it gives away, its program."""
+
+    outputs: list[Record]
+    graph: Graph
+    donors: list[int]
+    program: Program
+
+
+def sync_records(ctx: Context, records: list[Record], *, sync: bool, wait: bool) -> None:
+    """Evaluate the records; their pending work becomes placeholders, then data.
+
+    Raises UNMATERIALIZED, DELETED or REFUSED before anything changes; COMPILE_FAILED with at most
+    uploads done; EXECUTION_FAILED for an earlier failure of one of them, or of this one if waited.
+    """
+    with ctx.lock:
+        execution = schedule(ctx, records, Config(force=True, sync=sync, wait=wait))
+    if execution is not None and wait:
+        finish(ctx, execution)
+
+
+def schedule(ctx: Context, records: list[Record], config: Config) -> Execution | None:
+    """All phases up to the start of an execution; None if there was nothing to compute.
+
+    Whenever it had to wait, other threads may have moved on: then it looks again.
+    """
+    while True:
+        found = gather(ctx, records)
+        collect(ctx, records, force=config.force)
+        if found is None:
+            wait_idle(ctx)
+            deliver(ctx, records)
+            return None
+        outputs, graph = found
+        if _wait_for_parameters(ctx, graph):
+            deliver(ctx, records)
+            if not _current(outputs, graph):
+                continue
+        work = _prepare(ctx, outputs, graph, config)
+        if wait_idle(ctx) and not _still_safe(ctx, work, config):
+            continue
+        return _launch(ctx, work, config)
+
+
+def deliver(ctx: Context, records: list[Record]) -> None:
+    """Raise the oldest failure that some of the records carries, and forget it everywhere."""
+    if not ctx.failures:
+        return
+    carried = [record.failure for record in records if record.failure is not None]
+    if not carried:
+        return
+    oldest = min(carried, key=lambda failure: failure.number)
+    for record in ctx.live_records():
+        if record.failure is oldest:
+            record.failure = None
+    raise oldest.error()
+
+
+def pending(records: list[Record]) -> list[Record]:
+    """The records that have to be computed, once each, in the given order."""
+    return [record for record in dict.fromkeys(records) if record.is_pending()]
+
+
+def gather(ctx: Context, records: list[Record]) -> tuple[list[Record], Graph] | None:
+    """What is pending with its graph, or None; every reason to refuse is found here.
+
+    Changes nothing but the failure it delivers.
+    """
+    deliver(ctx, records)
+    outputs = pending(records)
+    if not outputs:
+        return None
+    graph = post_order([record.ir for record in outputs if record.ir is not None])
+    require_values(outputs, graph)
+    if not ctx.allowed:
+        raise refused(outputs)
+    return outputs, graph
+
+
+def require_values(outputs: list[Record], graph: Graph) -> None:
+    """Each parameter has a value or will have one. Raises UNMATERIALIZED or DELETED."""
+    for buffer in graph.parameters:
+        if buffer.value is None and not buffer.filling:
+            of = names(record.id for record in outputs)
+            what = f"{of} cannot be computed: a parameter {buffer.aval}"
+            if buffer.deleted:
+                raise ExecutorError(ErrorKind.DELETED, f"{what} was donated away")
+            raise ExecutorError(ErrorKind.UNMATERIALIZED, f"{what} will never have a value")
+
+
+def refused(outputs: list[Record]) -> ExecutorError:
+    """The exception for work that is asked for while execution is not allowed."""
+    of = names(record.id for record in outputs)
+    return ExecutorError(ErrorKind.REFUSED, f"{of} would be compiled or executed now")
+
+
+def collect(ctx: Context, records: list[Record], *, force: bool) -> None:
+    """Leaves become handles again; with ``force``, host data are uploaded (the copy is kept).
+
+    Source: XLAGraphExecutor::CollectSyncTensors; semantics.md §3 (45).
+    """
+    for record in records:
+        if record.handle is not None:
+            continue
+        leaf = record.own_leaf()
+        if leaf is not None:
+            leaf.owner = record.id
+            record.set_data(leaf)
+        elif force and record.ir is None and record.host is not None:
+            record.set_data(upload_host(ctx, record))
+            ctx.count("SyncTensorsToData")
+
+
+def _wait_for_parameters(ctx: Context, graph: Graph) -> bool:
+    """Wait for the running execution if it fills one of the parameters; whether it did."""
+    return any(buffer.filling for buffer in graph.parameters) and wait_idle(ctx)
+
+
+def _prepare(ctx: Context, outputs: list[Record], graph: Graph, config: Config) -> Work:
+    donors = find_donors(ctx, outputs, graph, sync=config.sync) if config.force else []
+    return Work(outputs, graph, donors, look_up(ctx, graph, donors))
+
+
+def _current(outputs: list[Record], graph: Graph) -> bool:
+    """Whether the records are still pending with the graph that was walked."""
+    return all(
+        record.ir is root and record.is_pending()
+        for record, root in zip(outputs, graph.roots, strict=True)
+    )
+
+
+def _still_safe(ctx: Context, work: Work, config: Config) -> bool:
+    """After waiting for the device: nothing else has begun to need what is given away."""
+    if not _current(work.outputs, work.graph):
+        return False
+    if not work.donors:
+        return True
+    now = find_donors(ctx, work.outputs, work.graph, sync=config.sync)
+    return set(work.donors) <= set(now)
+
+
+def _launch(ctx: Context, work: Work, config: Config) -> Execution:
+    """Schedule, and only then install the placeholders.
+
+    Source: XLAGraphExecutor::ScheduleSyncTensorsGraph, SetTensorData; semantics.md §3 (51-55).
+    """
+    parameters = work.graph.parameters
+    execution = Execution(
+        work.program,
+        list(parameters),
+        [record.id for record in work.outputs],
+        [parameters[donor] for donor in work.donors],
+        waited=config.wait,
+    )
+    if config.force:
+        install(execution, work.outputs)
+    start(ctx, execution)
+    return execution
+
+
+def install(execution: Execution, outputs: list[Record]) -> None:
+    """Replace the pending work of each output by a placeholder that remembers it."""
+    for record in outputs:
+        assert record.ir is not None
+        placeholder = Buffer(record.aval)
+        placeholder.expect(record.ir)
+        execution.placeholders.append(placeholder)
+        record.set_data(placeholder)
+        record.host = None

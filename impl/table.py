@@ -1,0 +1,180 @@
+"""The named operations: elementwise, reductions, matrix product, reshape, slice, transpose.
+
+A scalar operand is a 0-d array of the tensor's dtype; ``add_scalar`` and its like take it second,
+``radd_scalar`` and its like first.
+
+Source: torch_xla/csrc/ops/ops.cpp; spec/vocabulary.py (the conformance alphabet).
+"""
+
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from typing import Any, Final
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from markstep.impl import shapes
+from markstep.impl.aval import Aval
+from markstep.impl.ops import Op, intern
+from markstep.impl.shapes import Rule
+from markstep.spec.vocabulary import IrKind
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One row of the table: the JAX function, and what spares us calling it."""
+
+    function: Callable[..., Any]
+    rule: Rule | None = None
+    on_host: Callable[..., Any] | None = None
+    calls_python: bool = False
+
+
+def _matching(avals: tuple[Aval, ...]) -> None:
+    """Operands have one shape and dtype; the dtype of the result is JAX's business."""
+    shapes.same(avals)
+
+
+def _getitem(x: jax.Array, index: tuple[Any, ...]) -> jax.Array:
+    return x[decode_index(index)]
+
+
+def _setitem(x: jax.Array, update: jax.Array, index: tuple[Any, ...]) -> jax.Array:
+    place = x.at[decode_index(index)]
+    wanted = jax.eval_shape(lambda v: v[decode_index(index)], x)
+    if wanted.dtype != update.dtype:
+        raise TypeError(f"cannot write {update.dtype} into {wanted.dtype}")
+    return place.set(jnp.broadcast_to(update, wanted.shape))
+
+
+def decode_index(index: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Undo ``encode_index``."""
+    return tuple(slice(*item[1:]) if isinstance(item, tuple) else item for item in index)
+
+
+def encode_index(index: Any, shape: tuple[int, ...]) -> tuple[Hashable, ...]:
+    """A basic index as a hashable value: slices become tuples.
+
+    Raises TypeError for anything but integers, slices, ``...`` and None; IndexError for an
+    integer outside of its axis (JAX would move it inside).
+    """
+    items = index if isinstance(index, tuple) else (index,)
+    encoded = tuple(map(_encode_item, items))
+    # numpy checks the bounds on an array that takes no memory
+    np.broadcast_to(np.False_, shape)[decode_index(encoded)]
+    return encoded
+
+
+def _encode_item(item: Any) -> Hashable:
+    if isinstance(item, slice):
+        bounds = (item.start, item.stop, item.step)
+        return ("slice", *(bound if bound is None else int(bound) for bound in bounds))
+    if item is None or item is Ellipsis:
+        return item
+    if isinstance(item, bool) or not isinstance(item, int | np.integer):
+        raise TypeError(f"only integers, slices, ... and None index a lazy tensor, not {item!r}")
+    return int(item)
+
+
+def _failing_compile(x: jax.Array) -> jax.Array:
+    raise NotImplementedError("failing_compile has no lowering")
+
+
+def _failing_execute(x: jax.Array) -> jax.Array:
+    # an answer of the wrong shape fails as an exception would, without JAX logging a traceback
+    wrong = np.zeros((*x.shape, 1), x.dtype)
+    like = jax.eval_shape(jnp.negative, x)
+    result: jax.Array = jax.pure_callback(lambda _: wrong, like, x)
+    return result
+
+
+def _failing_on_host(x: Any) -> Any:
+    raise FloatingPointError("failing_execute fails whenever it runs")
+
+
+def _add(x: Any, y: Any) -> Any:
+    return x + y
+
+
+def _sub(x: Any, y: Any) -> Any:
+    return x - y
+
+
+def _mul(x: Any, y: Any) -> Any:
+    return x * y
+
+
+def _neg(x: Any) -> Any:
+    return -x
+
+
+TABLE: Final[dict[str, Entry]] = {
+    "add": Entry(_add, shapes.same, _add),
+    "sub": Entry(_sub, shapes.same, _sub),
+    "mul": Entry(_mul, shapes.same, _mul),
+    "div": Entry(jnp.divide, _matching),
+    "pow": Entry(jnp.power, _matching),
+    "maximum": Entry(jnp.maximum, shapes.same, np.maximum),
+    "minimum": Entry(jnp.minimum, shapes.same, np.minimum),
+    "neg": Entry(_neg, shapes.same, _neg),
+    "abs": Entry(jnp.abs),
+    "exp": Entry(jnp.exp),
+    "log": Entry(jnp.log),
+    "sqrt": Entry(jnp.sqrt),
+    "tanh": Entry(jnp.tanh),
+    "sin": Entry(jnp.sin),
+    "cos": Entry(jnp.cos),
+    "relu": Entry(jax.nn.relu, shapes.same),
+    "sigmoid": Entry(jax.nn.sigmoid),
+    "matmul": Entry(jnp.matmul, shapes.product, np.matmul),
+    "sum": Entry(jnp.sum),
+    "mean": Entry(jnp.mean),
+    "max": Entry(jnp.max),
+    "min": Entry(jnp.min),
+    "reshape": Entry(jnp.reshape),
+    "transpose": Entry(jnp.transpose),
+    "broadcast_to": Entry(jnp.broadcast_to),
+    "astype": Entry(jax.lax.convert_element_type),
+    "getitem": Entry(_getitem),
+    "setitem": Entry(_setitem),
+    "failing_compile": Entry(_failing_compile, shapes.same),
+    "failing_execute": Entry(_failing_execute, shapes.same, _failing_on_host, calls_python=True),
+}
+
+for _name in ("add", "sub", "mul", "div", "pow", "maximum", "minimum"):
+    _entry = TABLE[_name]
+    _closed = _entry.on_host is not None
+    TABLE[f"{_name}_scalar"] = Entry(
+        _entry.function, shapes.like_first if _closed else shapes.same_dtype, _entry.on_host
+    )
+    TABLE[f"r{_name}_scalar"] = Entry(
+        _entry.function, shapes.like_last if _closed else shapes.same_dtype, _entry.on_host
+    )
+
+
+def named(name: str, **attrs: Hashable) -> Op:
+    """The named operation with these static arguments; KeyError if there is none."""
+    entry = TABLE[name]
+    return intern(
+        name,
+        entry.function,
+        attrs,
+        rule=entry.rule,
+        on_host=entry.on_host,
+        calls_python=entry.calls_python,
+    )
+
+
+def constant(value: float, dtype: np.dtype[np.generic]) -> Op:
+    """An inlined literal of shape () (``prim::Constant``)."""
+    attrs = {"value": value, "dtype": dtype.name}
+    return intern("constant", _constant, attrs, on_host=_host_constant, kind=IrKind.CONST)
+
+
+def _constant(value: float, dtype: str) -> jax.Array:
+    return jnp.asarray(value, dtype)
+
+
+def _host_constant(value: float, dtype: str) -> Any:
+    return np.array(value, dtype)

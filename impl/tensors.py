@@ -1,0 +1,323 @@
+"""The lazy tensor: a Python object that looks at a record and writes graphs when you compute.
+
+Nothing is computed before a value is read or a sync is asked for. Indexing, ``reshape`` and the
+like give new values, not views: later updates of one tensor are not seen by another, except
+through ``detach``.
+
+Source: torch_xla::XLATensor as PyTorch shows it; semantics.md §1.2, §2.4.
+"""
+
+from collections.abc import Hashable, Iterator
+from typing import Any, Self, TypeAlias, TypeVar
+
+import jax
+import numpy as np
+import numpy.typing as npt
+
+from markstep.impl import trace
+from markstep.impl.arithmetic import (
+    ADD,
+    DIV,
+    MAXIMUM,
+    MINIMUM,
+    MUL,
+    POW,
+    SUB,
+    Arithmetic,
+    binary,
+    from_scalar,
+    with_scalar,
+)
+from markstep.impl.aval import HostArray, host_array
+from markstep.impl.context import Context
+from markstep.impl.errors import bad_argument
+from markstep.impl.node import Node
+from markstep.impl.reading import read_one
+from markstep.impl.record import Record
+from markstep.impl.table import encode_index, named
+
+Operand: TypeAlias = "Tensor | int | float | np.number[Any] | HostArray | jax.Array"
+Axis: TypeAlias = int | tuple[int, ...] | None
+AnyTensor = TypeVar("AnyTensor", bound="Tensor")
+
+
+class Tensor:
+    """A lazy array on one executor; made by ``executor.tensor`` and by operations."""
+
+    __slots__ = ("__weakref__", "context", "record")
+    __array_ufunc__ = None  # numpy arrays leave ``array + tensor`` to the tensor
+
+    def __init__(self, context: Context, record: Record) -> None:
+        self.context = context
+        self.record = record
+
+    # -- looking: never executes --------------------------------------------------------------
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The lengths of the axes."""
+        return self.record.aval.shape
+
+    @property
+    def dtype(self) -> np.dtype[np.generic]:
+        """The element type."""
+        return self.record.aval.dtype
+
+    @property
+    def ndim(self) -> int:
+        """The number of axes."""
+        return len(self.record.aval.shape)
+
+    @property
+    def id(self) -> int:
+        """The id of the record, as error messages name it; an in-place update gives a new one."""
+        return self.record.id
+
+    def __repr__(self) -> str:
+        return f"Tensor({self.record.id}, {self.record.aval})"
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("a 0-d tensor has no length")
+        return self.shape[0]
+
+    def __iter__(self) -> "Iterator[Tensor]":
+        return (self[index] for index in range(len(self)))
+
+    # -- reading: executes as needed ----------------------------------------------------------
+
+    def numpy(self) -> HostArray:
+        """The value as an array of your own; computes and waits as needed."""
+        return read_one(self.context, self.record)
+
+    def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> HostArray:
+        if copy is False:
+            raise ValueError("the value of a lazy tensor can't be had without a copy")
+        return self.numpy().astype(self.dtype if dtype is None else dtype, copy=False)
+
+    def item(self) -> Any:
+        """The value of a tensor of one element, as a Python number."""
+        return self.numpy().item()
+
+    def __float__(self) -> float:
+        return float(self.item())
+
+    def __int__(self) -> int:
+        return int(self.item())
+
+    def __bool__(self) -> bool:
+        return bool(self.item())
+
+    # -- arithmetic: only traced --------------------------------------------------------------
+
+    def __add__(self, other: Operand) -> "Tensor":
+        return _result(self.context, ADD, self, other)
+
+    def __radd__(self, other: Operand) -> "Tensor":
+        return _reverse(self.context, ADD, other, self)
+
+    def __sub__(self, other: Operand) -> "Tensor":
+        return _result(self.context, SUB, self, other)
+
+    def __rsub__(self, other: Operand) -> "Tensor":
+        return _reverse(self.context, SUB, other, self)
+
+    def __mul__(self, other: Operand) -> "Tensor":
+        return _result(self.context, MUL, self, other)
+
+    def __rmul__(self, other: Operand) -> "Tensor":
+        return _reverse(self.context, MUL, other, self)
+
+    def __truediv__(self, other: Operand) -> "Tensor":
+        return _result(self.context, DIV, self, other)
+
+    def __rtruediv__(self, other: Operand) -> "Tensor":
+        return _reverse(self.context, DIV, other, self)
+
+    def __pow__(self, other: Operand) -> "Tensor":
+        return _result(self.context, POW, self, other)
+
+    def __matmul__(self, other: "Tensor") -> "Tensor":
+        return _call("matmul", self, other)
+
+    def __neg__(self) -> "Tensor":
+        return _call("neg", self)
+
+    def maximum(self, other: Operand) -> "Tensor":
+        """The larger of two values, element by element."""
+        return _result(self.context, MAXIMUM, self, other)
+
+    def minimum(self, other: Operand) -> "Tensor":
+        """The smaller of two values, element by element."""
+        return _result(self.context, MINIMUM, self, other)
+
+    # -- in place: the tensor shows a new record ----------------------------------------------
+
+    def __iadd__(self, other: Operand) -> Self:
+        return _update(self, ADD, other)
+
+    def __isub__(self, other: Operand) -> Self:
+        return _update(self, SUB, other)
+
+    def __imul__(self, other: Operand) -> Self:
+        return _update(self, MUL, other)
+
+    def __itruediv__(self, other: Operand) -> Self:
+        return _update(self, DIV, other)
+
+    add_ = __iadd__
+    sub_ = __isub__
+    mul_ = __imul__
+    div_ = __itruediv__
+
+    def neg_(self) -> Self:
+        """Negate in place."""
+        return _call_in_place("neg", self)
+
+    def __setitem__(self, index: Any, value: Operand) -> None:
+        place = _index(self, index)
+        _call_in_place("setitem", self, _as_tensor(self, value), index=place)
+
+    def copy_(self, source: "Tensor | npt.ArrayLike", *, upload: bool = True) -> Self:
+        """Take over the value of another tensor, or host data; shape and dtype must agree."""
+        ctx = self.context
+        if isinstance(source, Tensor):
+            own = _own(ctx, source)
+            with ctx.lock:
+                trace.copy_into(ctx, self.record, own)
+            return self
+        array = host_array(source)
+        with ctx.lock:
+            trace.copy_from_host(ctx, self.record, array, to_device_now=upload)
+        return self
+
+    # -- other tensors of the same value ------------------------------------------------------
+
+    def clone(self) -> "Tensor":
+        """A copy that later updates of this tensor do not reach."""
+        ctx = self.context
+        with ctx.lock:
+            return Tensor(ctx, trace.clone(ctx, self.record))
+
+    def detach(self) -> "Tensor":
+        """Another tensor object over the same record: updates of either are seen by both."""
+        return Tensor(self.context, self.record)
+
+    def astype(self, dtype: npt.DTypeLike) -> "Tensor":
+        """The values converted to another element type."""
+        return _call("astype", self, new_dtype=jax.dtypes.canonicalize_dtype(dtype))
+
+    # -- shapes and reductions ----------------------------------------------------------------
+
+    def __getitem__(self, index: Any) -> "Tensor":
+        return _call("getitem", self, index=_index(self, index))
+
+    def reshape(self, *shape: int | tuple[int, ...]) -> "Tensor":
+        """The same elements in another shape; one length may be -1."""
+        return _call("reshape", self, shape=_lengths(shape))
+
+    def transpose(self, *axes: int | tuple[int, ...]) -> "Tensor":
+        """The axes in another order; reversed if none is given."""
+        return _call("transpose", self, axes=_lengths(axes) or None)
+
+    @property
+    def T(self) -> "Tensor":
+        """The axes in reverse order."""
+        return self.transpose()
+
+    def sum(self, axis: Axis = None, *, keepdims: bool = False) -> "Tensor":
+        """The sum over the axes (all of them by default)."""
+        return _call("sum", self, axis=axis, keepdims=keepdims)
+
+    def mean(self, axis: Axis = None, *, keepdims: bool = False) -> "Tensor":
+        """The mean over the axes (all of them by default)."""
+        return _call("mean", self, axis=axis, keepdims=keepdims)
+
+    def max(self, axis: Axis = None, *, keepdims: bool = False) -> "Tensor":
+        """The largest element over the axes (all of them by default)."""
+        return _call("max", self, axis=axis, keepdims=keepdims)
+
+    def min(self, axis: Axis = None, *, keepdims: bool = False) -> "Tensor":
+        """The smallest element over the axes (all of them by default)."""
+        return _call("min", self, axis=axis, keepdims=keepdims)
+
+
+def _node(ctx: Context, form: Arithmetic, left: Tensor, other: Operand) -> Node:
+    if type(other) is Tensor and other.context is ctx:
+        return binary(ctx, form, left.record, other.record)
+    if isinstance(other, Tensor | np.ndarray | jax.Array):
+        return binary(ctx, form, left.record, _as_tensor(left, other).record)
+    return with_scalar(ctx, form, left.record, other)
+
+
+def _result(ctx: Context, form: Arithmetic, left: Tensor, other: Operand) -> Tensor:
+    with ctx.lock:
+        node = _node(ctx, form, left, other)
+        record = ctx.new_record(node.aval)
+        record.ir = node
+        return Tensor(ctx, record)
+
+
+def _reverse(ctx: Context, form: Arithmetic, other: Operand, right: Tensor) -> Tensor:
+    if isinstance(other, np.ndarray | jax.Array):
+        return _result(ctx, form, _as_tensor(right, other), right)
+    with ctx.lock:
+        node = from_scalar(ctx, form, other, right.record)
+        record = ctx.new_record(node.aval)
+        record.ir = node
+        return Tensor(ctx, record)
+
+
+def _update(target: AnyTensor, form: Arithmetic, other: Operand) -> AnyTensor:
+    ctx = target.context
+    with ctx.lock:
+        trace.assign(ctx, target.record, _node(ctx, form, target, other))
+    return target
+
+
+def _call(name: str, *tensors: Tensor, **attrs: Hashable) -> Tensor:
+    ctx = tensors[0].context
+    records = [_own(ctx, tensor) for tensor in tensors]
+    with ctx.lock:
+        return Tensor(ctx, trace.apply(ctx, named(name, **attrs), records))
+
+
+def _call_in_place(name: str, target: AnyTensor, *others: Tensor, **attrs: Hashable) -> AnyTensor:
+    ctx = target.context
+    records = [target.record, *(_own(ctx, tensor) for tensor in others)]
+    with ctx.lock:
+        trace.assign(ctx, records[0], trace.make_node(ctx, named(name, **attrs), records))
+    return target
+
+
+def _own(ctx: Context, tensor: Tensor) -> Record:
+    """The record of a tensor that must belong to this executor."""
+    if not isinstance(tensor, Tensor):
+        raise bad_argument(f"expected a tensor, not {tensor!r}")
+    if tensor.context is not ctx:
+        raise bad_argument(f"tensor {tensor.record.id} belongs to another executor")
+    return tensor.record
+
+
+def _as_tensor(like: Tensor, value: Operand) -> Tensor:
+    if isinstance(value, Tensor):
+        return Tensor(like.context, _own(like.context, value))
+    if not isinstance(value, np.ndarray | jax.Array):
+        value = np.asarray(value, like.dtype)
+    ctx = like.context
+    with ctx.lock:
+        return Tensor(ctx, trace.from_host(ctx, host_array(value), to_device_now=True))
+
+
+def _index(tensor: Tensor, index: Any) -> tuple[Hashable, ...]:
+    try:
+        return encode_index(index, tensor.shape)
+    except (TypeError, IndexError) as cause:
+        raise bad_argument(f"{tensor!r} cannot be indexed: {cause}") from cause
+
+
+def _lengths(given: tuple[int | tuple[int, ...], ...]) -> tuple[int, ...]:
+    """``reshape(2, 3)`` and ``reshape((2, 3))`` mean the same."""
+    if len(given) == 1 and not isinstance(given[0], int):
+        return tuple(given[0])
+    return tuple(length for length in given if isinstance(length, int))

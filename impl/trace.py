@@ -1,0 +1,199 @@
+"""Tracing: what operations do to records. Nothing here compiles, runs or waits.
+
+Each function that changes a record first makes sure that it can succeed, so that a refused call
+changes nothing. The lock of the context is held by the caller.
+
+Source: torch_xla::XLATensor, XLATensorImpl, tensor_methods.cpp; semantics.md §2.3-2.4.
+"""
+
+import math
+from typing import Any, Final
+
+import numpy as np
+
+from markstep.impl.aval import Array, Aval, HostArray, aval_of
+from markstep.impl.context import Context
+from markstep.impl.errors import ExecutorError, bad_argument, names
+from markstep.impl.lower import upload
+from markstep.impl.node import Buffer, Leaf, Node
+from markstep.impl.ops import Op
+from markstep.impl.record import Record
+from markstep.impl.table import constant
+from markstep.spec.vocabulary import ErrorKind
+
+SCALARS_KEPT: Final = 128
+
+
+def to_device(ctx: Context, array: HostArray) -> Array:
+    """Upload host data that nobody else writes to."""
+    ctx.count("CreateDataHandles")
+    return array if ctx.mode == "interpret" else upload(array)
+
+
+def upload_host(ctx: Context, record: Record) -> Buffer:
+    """The host copy of a record as a device buffer that nobody owns yet."""
+    assert record.host is not None
+    return Buffer(record.aval, to_device(ctx, record.host))
+
+
+def _owned_leaf(ctx: Context, record: Record) -> Leaf:
+    """The host copy of a record as a graph parameter that the record owns."""
+    buffer = upload_host(ctx, record)
+    buffer.owner = record.id
+    return Leaf(buffer)
+
+
+def from_host(ctx: Context, array: HostArray, *, to_device_now: bool) -> Record:
+    """A new record of host data: state LEAF if it is uploaded at once, else HOST.
+
+    Source: XLATensor::Create(at::Tensor), UpdateFromTensor.
+    """
+    record = ctx.new_record(aval_of(array.shape, array.dtype))
+    _hold(ctx, record, array, to_device_now=to_device_now)
+    return record
+
+
+def copy_from_host(ctx: Context, record: Record, array: HostArray, *, to_device_now: bool) -> None:
+    """Give a record new contents from the host; it stays the same record."""
+    if aval_of(array.shape, array.dtype) is not record.aval:
+        given = aval_of(array.shape, array.dtype)
+        raise bad_argument(f"cannot copy {given} into tensor {record.id} of {record.aval}")
+    _hold(ctx, record, array, to_device_now=to_device_now)
+
+
+def _hold(ctx: Context, record: Record, array: HostArray, *, to_device_now: bool) -> None:
+    record.handle = record.ir = None
+    record.is_cloned = False
+    record.host = array
+    if to_device_now:
+        record.ir = _owned_leaf(ctx, record)
+        record.host = None
+
+
+def placeholder(ctx: Context, aval: Aval) -> Record:
+    """A new record with a shape and no data, now or ever (state STUB)."""
+    record = ctx.new_record(aval)
+    record.handle = Buffer(aval)
+    return record
+
+
+def get_ir(ctx: Context, record: Record) -> Node:
+    """The node that stands for the record in a graph; device or host data become a leaf.
+
+    Source: XLATensor::GetIrValue. Raises LOST if the record has nothing left.
+    """
+    if record.ir is not None:
+        return record.ir
+    if record.handle is not None:
+        record.handle.owner = record.alias_id = record.id
+        record.ir = Leaf(record.handle)
+    elif record.host is not None:
+        record.ir = _owned_leaf(ctx, record)
+        record.host = None
+    else:
+        raise ExecutorError(ErrorKind.LOST, f"{names([record.id])} has no value left")
+    return record.ir
+
+
+def infer(op: Op, avals: tuple[Aval, ...]) -> Aval:
+    """The abstract result of an op. Raises BAD_ARGUMENT when the operands do not fit."""
+    try:
+        return op.signature(avals).aval
+    except Exception as cause:
+        wanted = ", ".join(map(repr, avals))
+        raise bad_argument(f"{op} cannot take ({wanted}): {cause}") from cause
+
+
+def apply(ctx: Context, op: Op, operands: list[Record], scalar: Node | None = None) -> Record:
+    """A new pending record: ``op`` of the operands, and of a scalar after them if there is one."""
+    node = make_node(ctx, op, operands, scalar)
+    record = ctx.new_record(node.aval)
+    record.ir = node
+    return record
+
+
+def make_node(ctx: Context, op: Op, operands: list[Record], scalar: Node | None = None) -> Node:
+    """The node of an operation; shapes are checked before any operand is touched."""
+    avals = [record.aval for record in operands]
+    if scalar is not None:
+        avals.append(scalar.aval)
+    aval = infer(op, tuple(avals))
+    nodes = [get_ir(ctx, record) for record in operands]
+    if scalar is not None:
+        nodes.append(scalar)
+    return Node(op, tuple(nodes), aval)
+
+
+def assign(ctx: Context, record: Record, node: Node) -> None:
+    """An in-place update: a new record with a fresh id takes the place of the old one.
+
+    It remembers in ``alias_id`` whose buffer it may reuse. The object stays, so that every tensor
+    object that shared the old record shares the new one.
+    """
+    if node.aval is not record.aval:
+        raise bad_argument(f"cannot update tensor {record.id} of {record.aval} with {node.aval}")
+    if record.handle is not None or type(record.ir) is Leaf:
+        record.alias_id = record.id
+    ctx.created += 1
+    record.id = ctx.created
+    record.set_ir(node)
+    record.failure = None
+
+
+def clone(ctx: Context, source: Record) -> Record:
+    """A new record of the same value; device data is borrowed until the next sync (LEAFc)."""
+    node = get_ir(ctx, source)
+    record = ctx.new_record(source.aval)
+    record.set_ir(node)
+    return record
+
+
+def copy_into(ctx: Context, target: Record, source: Record) -> None:
+    """``target.copy_(source)``: the same record with the value of another, borrowed as in clone."""
+    if target is source:
+        return
+    if target.aval is not source.aval:
+        raise bad_argument(
+            f"cannot copy tensor {source.id} of {source.aval} into {target.id} of {target.aval}"
+        )
+    target.set_ir(get_ir(ctx, source))
+
+
+def scalar(ctx: Context, value: Any, dtype: np.dtype[np.generic]) -> Node:
+    """A scalar operand: 0, 1 and -1 are inlined, others are parameters shared by equal scalars.
+
+    Source: LazyGraphExecutor::GetIrValueForScalar, GetDeviceData; semantics.md §3 (18-25).
+    """
+    _check_scalar(value, dtype)
+    plain = value in (0, 1, -1) and not (value == 0 and math.copysign(1, value) < 0)
+    # -0.0 equals 0.0 and nan does not equal itself: bytes tell all values apart
+    key = (dtype, int(value) if plain else np.array(value, dtype).tobytes())
+    if plain:
+        node = ctx.constants.get(key)
+        if node is None:
+            op = constant(int(value), dtype)
+            node = ctx.constants[key] = Node(op, (), aval_of((), dtype))
+        return node
+    leaf = ctx.scalars.get(key)
+    if leaf is None:
+        leaf = ctx.scalars[key] = _scalar_leaf(ctx, np.array(value, dtype))
+        if len(ctx.scalars) > SCALARS_KEPT:
+            ctx.scalars.popitem(last=False)
+    else:
+        ctx.scalars.move_to_end(key)
+    return leaf
+
+
+def _scalar_leaf(ctx: Context, array: HostArray) -> Leaf:
+    ctx.count("DeviceDataCacheMiss")
+    buffer = Buffer(aval_of((), array.dtype), to_device(ctx, array))
+    buffer.read_only = True
+    return Leaf(buffer)
+
+
+def _check_scalar(value: Any, dtype: np.dtype[np.generic]) -> None:
+    """A scalar must be exactly a value of the tensor's kind: no silent truncation."""
+    if isinstance(value, bool | np.bool) or not isinstance(value, int | float | np.number):
+        raise bad_argument(f"a scalar operand is a number, not {value!r}")
+    if dtype.kind in "iu" and np.array(value).astype(dtype) != value:
+        raise bad_argument(f"{value!r} is not a value of {dtype.name}")
