@@ -52,7 +52,7 @@ def binary(ctx: Context, form: Arithmetic, left: Record, right: Record) -> Node:
         )
         node.aval = aval
         return node
-    if left.aval.shape == right.aval.shape:
+    if left.aval.shape == right.aval.shape or () in (left.aval.shape, right.aval.shape):
         return trace.make_node(ctx, form.plain, [left, right])
     return _broadcast(ctx, form.plain, left, right)
 

@@ -56,12 +56,14 @@ def run_cached(ctx: Context, records: list[Record]) -> list[Record]:
             found = gather(ctx, records)
             collect(ctx, records, force=False)
             if found is None:
+                wait_idle(ctx)
+                deliver(ctx, records)
                 return []
             outputs, graph = found
             if any(buffer.filling for buffer in graph.parameters) and wait_idle(ctx):
                 deliver(ctx, records)
                 continue
-            program = look_up(ctx, graph, [])
+            program = look_up(ctx, graph, [], count_hit=False)
             if wait_idle(ctx) and [record.ir for record in outputs] != graph.roots:
                 continue
             return _launch(ctx, program, graph)
@@ -70,6 +72,7 @@ def run_cached(ctx: Context, records: list[Record]) -> list[Record]:
 def _launch(ctx: Context, program: Program, graph: Graph) -> list[Record]:
     """A fresh record for each result: a placeholder that can give its recipe back."""
     execution = Execution(program, list(graph.parameters), [], [], waited=False)
+    execution.counted = False
     results = []
     for root in graph.roots:
         record = ctx.new_record(root.aval)

@@ -13,20 +13,23 @@ from markstep.impl.lower import Program, compile_graph
 from markstep.spec.vocabulary import ErrorKind
 
 
-def look_up(ctx: Context, graph: Graph, donors: Sequence[int]) -> Program:
+def look_up(
+    ctx: Context, graph: Graph, donors: Sequence[int], *, count_hit: bool = True
+) -> Program:
     """The program of a graph and its donors, compiled if it is not in the cache.
 
-    Raises COMPILE_FAILED, with nothing changed but the counter of the miss.
+    Raises COMPILE_FAILED, with nothing changed but the counters of the miss.
     """
     key = graph.key(donors)
     program = ctx.cache.get(key)
     if program is not None:
-        ctx.count("CachedCompile")
+        ctx.count("CachedCompile", count_hit)
         return program
     ctx.count("UncachedCompile")
+    ctx.count("InputOutputAliasCount.n")
+    ctx.count("InputOutputAliasCount.sum", len(donors))
     program = _compile(ctx, graph, key, donors)
     ctx.count("CreateCompileHandles")
-    ctx.count("InputOutputAliasCount", len(donors))
     ctx.cache.add(key, program)
     return program
 

@@ -26,13 +26,15 @@ COUNTERS: Final = (
     "CreateDataHandles",
     "DeviceDataCacheMiss",
     "ExecuteComputation",
-    "InputOutputAliasCount",
+    "InputOutputAliasCount.n",
+    "InputOutputAliasCount.sum",
     "MarkStep",
     "SyncTensorsToData",
     "UncachedCompile",
     "XlaSetBufferDonation",
 )
-"""Counters under torch_xla's names; the two that count records are derived, see ``snapshot``."""
+"""Counters under torch_xla's names. A value metric has a count and a sum of its samples. The two
+counters of records are derived, see ``snapshot``."""
 
 
 @dataclass(slots=True)

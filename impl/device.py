@@ -126,7 +126,7 @@ def _commit(ctx: Context, execution: Execution, results: Sequence[Array]) -> Non
     for donor in execution.donors:
         donor.delete()
     execution.arguments.clear()
-    ctx.count("ExecuteComputation")
+    ctx.count("ExecuteComputation", execution.counted)
     ctx.count("CreateDataHandles", len(results))
 
 

@@ -20,12 +20,14 @@ class Execution:
 
     ``placeholders`` are filled with the results; a read that keeps its tensors pending has none
     and takes ``results``. ``waited``: the call that started it takes its error, no record does.
-    ``claimed``: some thread is running it. ``settled``: its effects are visible.
+    ``claimed``: some thread is running it. ``settled``: its effects are visible. ``counted``: its
+    success shows in ``ExecuteComputation`` (torch_xla does not count runs by hash there).
     """
 
     __slots__ = (
         "arguments",
         "claimed",
+        "counted",
         "donors",
         "failure",
         "number",
@@ -58,6 +60,7 @@ class Execution:
         self.failure: Failure | None = None
         self.claimed = False
         self.settled = False
+        self.counted = True
         self.sure_to_fail = False
 
     def run(self) -> Sequence[Array]:

@@ -13,7 +13,7 @@ from typing import Any, Final, TypeAlias
 from weakref import WeakValueDictionary
 
 from markstep.impl.aval import Array, Aval
-from markstep.impl.shapes import Rule, Signature, same, trace
+from markstep.impl.shapes import Rule, Signature, same, same_or_scalar, trace
 from markstep.spec.vocabulary import IrKind
 
 Attrs: TypeAlias = Mapping[str, Hashable]
@@ -63,7 +63,7 @@ class Op:
         self.attrs = dict(attrs)
         self.call = partial(function, **attrs) if attrs else function
         self.rule = rule
-        self.closed = rule is same
+        self.closed = rule in (same, same_or_scalar)
         self.on_host = partial(on_host, **attrs) if on_host and attrs else on_host
         self.kind = kind
         self.calls_python = calls_python

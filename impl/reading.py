@@ -26,13 +26,23 @@ def read_one(ctx: Context, record: Record) -> HostArray:
         with ctx.lock:
             deliver(ctx, [record])
             if record.host is not None:
-                return record.host.copy()
+                return _give_up_host(record)
             wait_idle(ctx)
             deliver(ctx, [record])
             buffer = _buffer_to_show(record)
             if buffer is not None:
                 return download(record, buffer)
         sync_records(ctx, [record], sync=False, wait=True)
+
+
+def _give_up_host(record: Record) -> HostArray:
+    """The host copy; the record keeps it only if it has nothing else."""
+    host = record.host
+    assert host is not None
+    if record.handle is None and record.ir is None:
+        return host.copy()
+    record.host = None
+    return host.copy()
 
 
 def _buffer_to_show(record: Record) -> Buffer | None:

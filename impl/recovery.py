@@ -21,7 +21,9 @@ def give_back(live: list[Record], execution: Execution) -> None:
     }
     rebuilt: dict[Node, Node] = {}
     for record in live:
-        if _restore(record, returned, rebuilt) and not execution.waited:
+        concerned = _restore(record, returned, rebuilt)
+        # an older failure is told first; one of them is enough to know
+        if concerned and not execution.waited and record.failure is None:
             record.failure = execution.failure
     for placeholder in returned:
         placeholder.abandon()

@@ -31,6 +31,12 @@ def same(avals: tuple[Aval, ...]) -> Aval:
     return first
 
 
+def same_or_scalar(avals: tuple[Aval, ...]) -> Aval:
+    """Elementwise with 0-d operands stretched: one dtype, and one shape but for ()."""
+    same_dtype(avals)
+    return same(tuple(aval for aval in avals if aval.shape) or avals)
+
+
 def like_first(avals: tuple[Aval, ...]) -> Aval:
     """Tensor first, scalar second: the result looks like the tensor."""
     return avals[0]

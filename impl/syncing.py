@@ -113,14 +113,16 @@ def gather(ctx: Context, records: list[Record]) -> tuple[list[Record], Graph] | 
 
 
 def require_values(outputs: list[Record], graph: Graph) -> None:
-    """Each parameter has a value or will have one. Raises UNMATERIALIZED or DELETED."""
-    for buffer in graph.parameters:
-        if buffer.value is None and not buffer.filling:
-            of = names(record.id for record in outputs)
-            what = f"{of} cannot be computed: a parameter {buffer.aval}"
-            if buffer.deleted:
-                raise ExecutorError(ErrorKind.DELETED, f"{what} was donated away")
-            raise ExecutorError(ErrorKind.UNMATERIALIZED, f"{what} will never have a value")
+    """Each parameter has a value or will have one. Raises UNMATERIALIZED, else DELETED."""
+    lacking = [b for b in graph.parameters if b.value is None and not b.filling]
+    if not lacking:
+        return
+    what = f"{names(record.id for record in outputs)} cannot be computed: a parameter"
+    for buffer in lacking:
+        if buffer.is_stub:
+            text = f"{what} {buffer.aval} will never have a value"
+            raise ExecutorError(ErrorKind.UNMATERIALIZED, text)
+    raise ExecutorError(ErrorKind.DELETED, f"{what} {lacking[0].aval} was donated away")
 
 
 def refused(outputs: list[Record]) -> ExecutorError:

@@ -15,10 +15,13 @@ import jax.numpy as jnp
 import numpy as np
 
 from markstep.impl import shapes
-from markstep.impl.aval import Aval
+from markstep.impl.aval import Aval, aval_of
 from markstep.impl.ops import Op, intern
 from markstep.impl.shapes import Rule
 from markstep.spec.vocabulary import IrKind
+
+HUGE: Final = 2**42
+"""Elements in the result of ``failing_execute``: more than any device can hold."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +35,12 @@ class Entry:
 
 
 def _matching(avals: tuple[Aval, ...]) -> None:
-    """Operands have one shape and dtype; the dtype of the result is JAX's business."""
-    shapes.same(avals)
+    """Operands agree as elementwise ones must; the dtype of the result is JAX's business."""
+    shapes.same_or_scalar(avals)
+
+
+def _huge(avals: tuple[Aval, ...]) -> Aval:
+    return aval_of((HUGE,), avals[0].dtype)
 
 
 def _getitem(x: jax.Array, index: tuple[Any, ...]) -> jax.Array:
@@ -82,11 +89,11 @@ def _failing_compile(x: jax.Array) -> jax.Array:
 
 
 def _failing_execute(x: jax.Array) -> jax.Array:
-    # an answer of the wrong shape fails as an exception would, without JAX logging a traceback
-    wrong = np.zeros((*x.shape, 1), x.dtype)
-    like = jax.eval_shape(jnp.negative, x)
-    result: jax.Array = jax.pure_callback(lambda _: wrong, like, x)
-    return result
+    # asks for more memory than there is; should the system promise it all the same, the callback
+    # fails before it is touched: an answer of the wrong shape fails without JAX logging it
+    total = jnp.sum(x)
+    answer = jax.pure_callback(lambda _: np.zeros(3, x.dtype), jax.typeof(total), total)
+    return jnp.broadcast_to(answer, (HUGE,))
 
 
 def _failing_on_host(x: Any) -> Any:
@@ -110,13 +117,13 @@ def _neg(x: Any) -> Any:
 
 
 TABLE: Final[dict[str, Entry]] = {
-    "add": Entry(_add, shapes.same, _add),
-    "sub": Entry(_sub, shapes.same, _sub),
-    "mul": Entry(_mul, shapes.same, _mul),
+    "add": Entry(_add, shapes.same_or_scalar, _add),
+    "sub": Entry(_sub, shapes.same_or_scalar, _sub),
+    "mul": Entry(_mul, shapes.same_or_scalar, _mul),
     "div": Entry(jnp.divide, _matching),
     "pow": Entry(jnp.power, _matching),
-    "maximum": Entry(jnp.maximum, shapes.same, np.maximum),
-    "minimum": Entry(jnp.minimum, shapes.same, np.minimum),
+    "maximum": Entry(jnp.maximum, shapes.same_or_scalar, np.maximum),
+    "minimum": Entry(jnp.minimum, shapes.same_or_scalar, np.minimum),
     "neg": Entry(_neg, shapes.same, _neg),
     "abs": Entry(jnp.abs),
     "exp": Entry(jnp.exp),
@@ -139,7 +146,7 @@ TABLE: Final[dict[str, Entry]] = {
     "getitem": Entry(_getitem),
     "setitem": Entry(_setitem),
     "failing_compile": Entry(_failing_compile, shapes.same),
-    "failing_execute": Entry(_failing_execute, shapes.same, _failing_on_host, calls_python=True),
+    "failing_execute": Entry(_failing_execute, _huge, _failing_on_host, calls_python=True),
 }
 
 for _name in ("add", "sub", "mul", "div", "pow", "maximum", "minimum"):

@@ -59,6 +59,7 @@ def copy_from_host(ctx: Context, record: Record, array: HostArray, *, to_device_
         given = aval_of(array.shape, array.dtype)
         raise bad_argument(f"cannot copy {given} into tensor {record.id} of {record.aval}")
     _hold(ctx, record, array, to_device_now=to_device_now)
+    record.failure = None
 
 
 def _hold(ctx: Context, record: Record, array: HostArray, *, to_device_now: bool) -> None:
@@ -157,6 +158,8 @@ def copy_into(ctx: Context, target: Record, source: Record) -> None:
             f"cannot copy tensor {source.id} of {source.aval} into {target.id} of {target.aval}"
         )
     target.set_ir(get_ir(ctx, source))
+    target.alias_id = target.id
+    target.failure = None
 
 
 def scalar(ctx: Context, value: Any, dtype: np.dtype[np.generic]) -> Node:
