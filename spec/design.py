@@ -108,7 +108,7 @@ class Design:
     key_wiring: KeyWiring = KeyWiring.OPERANDS
     """D09"""
     key_has_force: bool = False
-    """D10: the force flag is part of the key, so a warm-up never helps a barrier. torch_xla: yes."""
+    """D10: the force flag is part of the key, a warm-up never helps a barrier. torch_xla: yes."""
     borrow_is_flagged: bool = True
     """D11: copy_ marks the borrowed leaf as clone does. torch_xla: no (H-04)."""
     borrower_reads_in_place: bool = True
@@ -127,9 +127,12 @@ class Design:
     """D17: the runtime commits a donation only when the execution succeeds (PJRT does so for a
     failed dispatch). False: a failed execution may have consumed its donors."""
     read_returns_copy: bool = True
-    """D18: a read never hands out the record's own host copy. torch_xla get_tensors does (H-27)."""
+    """D18: a read never hands out the record's own host copy. torch_xla does (H-27)."""
     warm_up_is_barrier: bool = False
-    """D19: a warm-up with nothing to compile waits for the device and takes its error: torch_xla."""
+    """D19: a warm-up with nothing to compile waits for the device, as torch_xla does."""
+    run_cached_takes_all_leaves: bool = False
+    """D21: a run by key is given the leaves of every tensor named, also of those that are no output
+    of the graph; then arguments and program may not fit. torch_xla's Python entry: yes."""
     refills_borrowed: bool = False
     """D20: evaluating a borrowed leaf without force writes the result into the lender's buffer
     record. torch_xla: yes."""
@@ -156,6 +159,7 @@ TORCH_XLA_2_9 = Design(
     failure_keeps_donors=False,
     read_returns_copy=False,
     warm_up_is_barrier=True,
+    run_cached_takes_all_leaves=True,
     refills_borrowed=True,
 )
 

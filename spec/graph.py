@@ -5,6 +5,7 @@ values, and the facts that the environment would otherwise choose (`markstep.spe
 """
 
 from collections import OrderedDict
+from collections.abc import Mapping
 from math import prod
 
 from markstep.spec.design import Design
@@ -21,7 +22,7 @@ from markstep.spec.ir import (
     post_order,
     program_of,
 )
-from markstep.spec.payload import Payload
+from markstep.spec.payload import CACHE_CAPACITY, Payload
 from markstep.spec.state import has
 from markstep.spec.vocabulary import DType, Number
 
@@ -51,6 +52,9 @@ class GraphPayload(Payload):
 
     def count(self, counter: str, amount: int = 1) -> None:
         self.counters[counter] = self.counters.get(counter, 0) + amount
+
+    def totals(self) -> Mapping[str, int]:
+        return self.counters
 
     def count_sample(self, metric: str, amount: int) -> None:
         self.count(f"{metric}.n")
@@ -141,7 +145,10 @@ class GraphPayload(Payload):
         return graph_key(design, force, _nodes(roots), positions)
 
     def find(self, key: object) -> Program | None:
-        return self.programs.get(key)
+        program = self.programs.get(key)
+        if program is not None:
+            self.programs.move_to_end(key)
+        return program
 
     def own_program(self, roots: tuple[Node | None, ...]) -> Program | None:
         return program_of(_nodes(roots))
@@ -150,7 +157,12 @@ class GraphPayload(Payload):
         self, key: object, roots: tuple[Node | None, ...], leaves: tuple[int, ...]
     ) -> Program | None:
         self.programs[key] = program = program_of(_nodes(roots))
+        if len(self.programs) > CACHE_CAPACITY:
+            self.programs.popitem(last=False)
         return program
+
+    def cached_programs(self) -> int:
+        return len(self.programs)
 
     def evict(self) -> None:
         self.programs.clear()

@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from markstep.spec import vocabulary as v
-from markstep.spec.design import Design
+from markstep.spec.contract import lost_records
+from markstep.spec.design import Design, KeyWiring
 from markstep.spec.rules import calls, execution, reading, sync, tensors
-from markstep.spec.state import Phase, State
+from markstep.spec.state import CallKind, Phase, State
 
 Internal: TypeAlias = (
     sync.Collect
@@ -99,6 +100,8 @@ def step(state: State, action: AnyAction, design: Design) -> State | None:
         return None
     draft = state.draft()
     ACTIONS[type(action)].effect(draft, action, design)
+    if draft.call.phase == Phase.IDLE:
+        draft.lost = lost_records(draft)
     return draft
 
 
@@ -111,7 +114,17 @@ def enabled(state: State, action: AnyAction, design: Design) -> bool:
     phase = ACTIONS[type(action)].phase
     if phase == Phase.IDLE:
         return state.call.phase == Phase.IDLE and names_exist(state, action)
+    if isinstance(action, sync.Lookup) and not facts_possible(state, action, design):
+        return False
     return state.call.phase == phase and not blocked(state, design)
+
+
+def facts_possible(state: State, action: sync.Lookup, design: Design) -> bool:
+    """What a sound key rules out: a program of another meaning, or of other parameters."""
+    if action.foreign and (not action.hit or design.key_wiring == KeyWiring.OPERANDS):
+        return False
+    by_key = state.call.kind == CallKind.RUN_CACHED and design.run_cached_takes_all_leaves
+    return not action.arity_differs or (action.hit and by_key)
 
 
 def environment_may(state: State, action: AnyAction, design: Design) -> bool:
@@ -120,9 +133,8 @@ def environment_may(state: State, action: AnyAction, design: Design) -> bool:
         return False
     if isinstance(action, v.CompleteExecution):
         return not state.execution.doomed
-    return not (
-        isinstance(action, v.FailExecution) and action.deletes and design.failure_keeps_donors
-    )
+    loses_donors = isinstance(action, v.FailExecution) and action.deletes
+    return not (loses_donors and design.failure_keeps_donors)
 
 
 def blocked(state: State, design: Design) -> bool:

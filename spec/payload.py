@@ -6,10 +6,15 @@ with keys, symbolic contents, the compilation cache and counters, used in lockst
 Facts about the payload never steer a rule directly; they arrive as arguments of a step.
 """
 
+from collections.abc import Mapping
+
 from markstep.spec.design import Design
 from markstep.spec.evaluator import Value
 from markstep.spec.ir import Node, Program
 from markstep.spec.vocabulary import DType, Number
+
+CACHE_CAPACITY = 2048
+"""Programs that the compilation cache holds by default (XLA_COMPILATION_CACHE_SIZE)."""
 
 
 class Payload:
@@ -21,6 +26,10 @@ class Payload:
 
     def count(self, counter: str, amount: int = 1) -> None:
         """Add to a counter of semantics.md §1.12."""
+
+    def totals(self) -> Mapping[str, int]:
+        """Every counter that has moved."""
+        return {}
 
     def registry_order(self, rows: list[int], ids: list[int]) -> list[int]:
         """Record rows in registration order. Erased: any order is as good as another."""
@@ -108,6 +117,10 @@ class Payload:
     ) -> Program | None:
         """A program for the graph, put into the cache under its key."""
         return None
+
+    def cached_programs(self) -> int:
+        """How many programs the compilation cache holds."""
+        return 0
 
     def evict(self) -> None:
         """Drop every cached program."""

@@ -191,7 +191,7 @@ class Device:
 
 @dataclass
 class Call:
-    """The call in progress (C++: SyncTensorCollection and the locals of SyncTensorsGraphInternal)."""
+    """The call in progress (C++: SyncTensorCollection, locals of SyncTensorsGraphInternal)."""
 
     kind: CallKind = control(CallKind.NONE, Sort.CALL)
     phase: Phase = control(Phase.IDLE, Sort.PHASE)
@@ -211,6 +211,8 @@ class Call:
     foreign: bool = control(False, Sort.BOOL)
     """Ghost: the cache gave a program of another meaning."""
     doomed: bool = control(False, Sort.BOOL)
+    right: bool = control(True, Sort.BOOL)
+    """Ghost: the results of this call's execution are what the program means."""
     failed: bool = control(False, Sort.BOOL)
     """The execution that this call waits for has failed."""
     order: tuple[int, ...] = ()
@@ -238,6 +240,8 @@ class State:
     next_execution_id: int = 1
     tensors: dict[TensorName, int] = field(default_factory=dict)
     """Which record each tensor object points at; several may share one (detach)."""
+    lost: int = 0
+    """Ghost: mask of the records whose value was lost or wrong when the last call ended."""
     raised: ErrorKind = ErrorKind.NONE
     """How the last finished call ended."""
     value: object = None

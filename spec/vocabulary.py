@@ -68,7 +68,7 @@ class ErrorKind(StrEnum):
 
 
 class DType(StrEnum):
-    """Element types of the conformance alphabet; values are small integers, so equality is exact."""
+    """Element types of the alphabet; values are small integers, so equality is exact."""
 
     F32 = "float32"
     S32 = "int32"
@@ -151,7 +151,7 @@ class CopyFromHost:
 
 @dataclass(frozen=True, slots=True)
 class Detach:
-    """A08: ``out`` is another tensor object over the same record; updates of either are seen by both."""
+    """A08: ``out`` is another tensor object over the same record; both see every update."""
 
     out: TensorName
     source: TensorName
@@ -218,7 +218,7 @@ class GraphHash:
 
 @dataclass(frozen=True, slots=True)
 class RunCached:
-    """A17: run the program with the key of A16 on the leaves of ``tensors``; results in ``outs``."""
+    """A17: run the program with the key of A16 on the leaves of ``tensors``; results: ``outs``."""
 
     tensors: tuple[TensorName, ...]
     outs: tuple[TensorName, ...]

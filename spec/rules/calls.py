@@ -1,7 +1,7 @@
 """How a call begins: which records it is about, with which flags, at which phase.
 
 Source: the table of semantics.md §4. A call runs to its end in the phases of `sync`, `execution`
-and `reading`; until then no other action of the program is enabled, but those of the environment are.
+and `reading`; until then the program can do nothing else, but the environment can.
 """
 
 from markstep.spec.design import Design

@@ -27,7 +27,7 @@ def plans_barrier(s: State, design: Design) -> bool:
 def barrier_donors(s: State, design: Design) -> int:
     """Parameters owned by a record that an output was updated in place from.
 
-    Only with sync and force: after a partial or repeated evaluation the input would still be needed.
+    Only with sync and force: a partial or repeated evaluation still needs its inputs.
     """
     call = s.call
     if not plans_barrier(s, design):

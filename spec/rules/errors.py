@@ -69,7 +69,7 @@ def is_stub(s: State, row: int) -> bool:
 
 
 def unusable(s: State, mask: int) -> ErrorKind:
-    """Why a program with these parameters cannot run, whatever happens: stubs, then donated ones."""
+    """Why a program with these parameters can never run: stubs first, then donated ones."""
     for row in rows(mask):
         if is_stub(s, row):
             return ErrorKind.UNMATERIALIZED

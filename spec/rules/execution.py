@@ -6,6 +6,7 @@ Source: semantics.md §1.9 (Async), §3.54–3.55 (schedule), §3b (lock spans, 
 from dataclasses import dataclass
 
 from markstep.spec.design import Design, ErrorDelivery, Truncation
+from markstep.spec.ir import Node
 from markstep.spec.rules.errors import crash, crashes, deliver, finish, take_lock
 from markstep.spec.rules.sync import give_placeholder, return_from_call
 from markstep.spec.rules.tensors import bind, fresh_record
@@ -86,7 +87,7 @@ def output_target(s: State, r: int, design: Design) -> int:
     return NONE
 
 
-def keep_recipe(s: State, row: int, recipe: tuple[IrKind, int, int, object]) -> None:
+def keep_recipe(s: State, row: int, recipe: tuple[IrKind, int, int, Node | None]) -> None:
     """The placeholder remembers the pending ir that it stands for (Design.keeps_recipe)."""
     buffer = s.buffers[row]
     buffer.recipe, buffer.recipe_leaf, buffer.recipe_deps = recipe[:3]
@@ -117,6 +118,7 @@ def start_execution(s: State, targets: list[int]) -> None:
     right = all([s.buffers[row].right for row in rows(call.params)])
     contents = tuple(s.buffers[row].contents for row in call.leaves)
     call.results = s.payload.run(call.program, contents)
+    call.right = right and not call.foreign
     s.execution = Execution(
         running=True,
         id=s.next_execution_id,
@@ -125,7 +127,7 @@ def start_execution(s: State, targets: list[int]) -> None:
         params=call.params,
         donors=call.donors,
         doomed=call.doomed,
-        right=right and not call.foreign,
+        right=call.right,
         counted=call.kind != CallKind.RUN_CACHED,
         order=tuple(targets),
         results=call.results,

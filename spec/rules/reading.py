@@ -23,7 +23,7 @@ class Download:
 
 
 def read(s: State, a: Read, design: Design) -> None:
-    """A51. Host copy, else handle, else leaf, else pending work, which is then evaluated (§2.3.7)."""
+    """A51. Host copy, else handle, else leaf, else pending work, now evaluated (§2.3.7)."""
     call, record = s.call, s.records[s.call.target]
     if deliver(s, design):  # A51.G1
         return None

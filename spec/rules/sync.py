@@ -152,11 +152,11 @@ def export_leaves(s: State, design: Design) -> None:
     """The leaves of every member are the inputs of a run by key, each seen through a record that
     lives only until the program is scheduled (§3b, dynamo capture)."""
     call = s.call
-    for r in call.order:
+    exported = call.order if design.run_cached_takes_all_leaves else call.output_order
+    for r in exported:
         get_ir(s, r, design)
         call.params |= s.records[r].reads
-    call.roots = tuple(s.records[r].node for r in call.output_order)
-    everything = tuple(s.records[r].node for r in call.order)
+    everything = tuple(s.records[r].node for r in exported)
     call.leaves = s.payload.number_parameters(everything, call.params)
     temporary_records(s, len(call.leaves))
 
@@ -232,8 +232,8 @@ def after_program(s: State, design: Design) -> None:
 
 
 def install(s: State, a: Install, design: Design) -> None:
-    """A46. Truncation.AT_EXTRACT: placeholders become visible before the lock is held (§3.51), so an
-    error in A47 leaves them unfilled for ever (H-07)."""
+    """A46. Truncation.AT_EXTRACT: placeholders become visible before the lock is held (§3.51), so
+    an error in A47 leaves them unfilled for ever (H-07)."""
     for r in rows(s.call.outputs):
         give_placeholder(s, r)
     s.call.phase = Phase.LOCK

@@ -152,7 +152,7 @@ def trace(s: State, record: Record, op: str, inputs: list[int], number: Number |
 
 
 def scalar_operand(s: State, number: Number, dtype: DType) -> tuple[Node | None, int]:
-    """A number as operand: inlined when special, else a read-only parameter (semantics.md §3.18)."""
+    """A number as operand: inlined when special, else a read-only parameter (§3.18)."""
     if number in SPECIAL_SCALARS:
         return s.payload.constant(number, dtype), NONE
     row = scalar(s, number, dtype)
