@@ -75,8 +75,14 @@ def _broadcast(ctx: Context, op: Op, left: Record, right: Record) -> Node:
 
 def with_scalar(ctx: Context, form: Arithmetic, left: Record, value: Any) -> Node:
     """The node of ``left op value``."""
+    if not form.plain.closed:
+        return trace.make_node_with_scalar(ctx, form.scalar, left, value)
     scalar = trace.scalar(ctx, value, left.aval.dtype)
-    return trace.make_node(ctx, form.scalar, [left], scalar)
+    node = Node.__new__(Node)
+    node.op = form.scalar
+    node.operands = (left.ir or trace.get_ir(ctx, left), scalar)
+    node.aval = left.aval
+    return node
 
 
 def from_scalar(ctx: Context, form: Arithmetic, value: Any, right: Record) -> Node:

@@ -16,10 +16,10 @@ from markstep.impl.errors import bad_argument
 from markstep.impl.function import apply_function, function_op
 from markstep.impl.graph import Key
 from markstep.impl.lower import CompileMode
-from markstep.impl.ops import Op
+from markstep.impl.node import Node
 from markstep.impl.record import Record
 from markstep.impl.syncing import deliver, sync_records
-from markstep.impl.table import named
+from markstep.impl.table import TABLE, named
 from markstep.impl.tensors import Tensor
 
 
@@ -76,9 +76,8 @@ class Executor:
         """Trace a named operation (``table.py``); operands must agree, nothing is broadcast."""
         ctx = self._ctx
         with ctx.lock:
-            op, records = self._operation(name, tensors, attrs)
-            operand = self._scalar(records, scalar)
-            return Tensor(ctx, trace.apply(ctx, op, records, operand))
+            node = self._node(name, tensors, scalar, attrs)
+            return Tensor(ctx, trace.pending_record(ctx, node))
 
     def call_in_place(
         self,
@@ -91,23 +90,29 @@ class Executor:
         """``target = name(target, *others[, scalar])`` for every tensor object that shares it."""
         ctx = self._ctx
         with ctx.lock:
-            op, records = self._operation(name, (target, *others), attrs)
-            operand = self._scalar(records, scalar)
-            trace.assign(ctx, records[0], trace.make_node(ctx, op, records, operand))
+            trace.assign(ctx, target.record, self._node(name, (target, *others), scalar, attrs))
 
-    def _operation(
-        self, name: str, tensors: Iterable[Tensor], attrs: dict[str, Hashable]
-    ) -> tuple[Op, list[Record]]:
-        try:
-            op = named(name, **attrs)
-        except KeyError:
-            raise bad_argument(f"there is no operation {name!r}") from None
-        return op, self._records(tensors)
-
-    def _scalar(self, records: list[Record], value: float | None) -> Any:
-        if value is None:
-            return None
-        return trace.scalar(self._ctx, value, records[0].aval.dtype)
+    def _node(
+        self,
+        name: str,
+        tensors: tuple[Tensor, ...],
+        scalar: float | None,
+        attrs: dict[str, Hashable],
+    ) -> Node:
+        """The node of a named operation; everything is checked before anything is touched."""
+        records = self._records(tensors)
+        entry = TABLE.get(name)
+        if entry is None:
+            raise bad_argument(f"there is no operation {name!r}")
+        takes_scalar = name.endswith("_scalar")
+        if len(records) != entry.tensors or takes_scalar != (scalar is not None):
+            raise bad_argument(
+                f"{name} takes {entry.tensors} tensors" + " and a scalar" * takes_scalar
+            )
+        op = named(name, **attrs)
+        if scalar is None:
+            return trace.make_node(self._ctx, op, records)
+        return trace.make_node_with_scalar(self._ctx, op, records[0], scalar)
 
     # -- syncs and reads ----------------------------------------------------------------------
 

@@ -36,18 +36,12 @@ def apply_function(ctx: Context, op: Op, operands: list[Record]) -> tuple[list[R
     aval = trace.infer(op, avals)
     node = trace.make_node(ctx, op, operands)
     if not isinstance(aval, TupleAval):
-        return [_record(ctx, node)], op.tree(avals)
+        return [trace.pending_record(ctx, node)], op.tree(avals)
     items = [
-        _record(ctx, Node(item(index), (node,), element))
+        trace.pending_record(ctx, Node(item(index), (node,), element))
         for index, element in enumerate(aval.elements)
     ]
     return items, op.tree(avals)
-
-
-def _record(ctx: Context, node: Node) -> Record:
-    record = ctx.new_record(node.aval)
-    record.ir = node
-    return record
 
 
 def item(index: int) -> Op:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from markstep.impl.aval import Aval
-from markstep.impl.node import LEAF, Buffer, Leaf, Node
+from markstep.impl.node import Buffer, Leaf, Node
 from markstep.impl.ops import Op
 
 Word: TypeAlias = Op | Aval | int | str
@@ -46,51 +46,42 @@ def post_order(roots: list[Node]) -> Graph:
     is its shape and its parameter number. Never recurses: a graph may be 10^6 nodes deep.
     """
     graph = Graph(roots, [], {}, [], [])
-    numbers: dict[Buffer, int] = {}
-    stack: list[Node] = []
+    places: dict[Buffer, int] = {}
     for root in roots:
-        stack.append(root)
-        _emit(stack, graph, numbers)
+        _emit(root, graph, places)
     code = graph.code
     code.append(ROOTS)
-    code.extend(graph.position[root] for root in roots)
+    code.extend([graph.position[root] for root in roots])
     return graph
 
 
-def _emit(stack: list[Node], graph: Graph, numbers: dict[Buffer, int]) -> None:
+def _emit(root: Node, graph: Graph, places: dict[Buffer, int]) -> None:
+    """Append what is below one root; ``places`` says where the leaf of a buffer is found."""
     position, order, code = graph.position, graph.order, graph.code
+    stack = [root]
     while stack:
         node = stack[-1]
-        here = len(stack)
-        for operand in node.operands:
-            if operand not in position:
-                stack.append(operand)
-        if len(stack) > here:
+        operands = node.operands
+        missing = [operand for operand in operands if operand not in position]
+        if missing:
+            stack += missing
             continue
-        stack.pop()
+        del stack[-1]
         if node in position:
             continue
-        if node.op is LEAF:
-            _emit_leaf(node, graph, numbers)
-            continue
-        here = position[node] = len(order)
+        here = len(order)
+        if type(node) is Leaf:
+            place = position[node] = places.setdefault(node.buffer, here)
+            if place != here:
+                continue
+            code += (node.aval, len(graph.parameters))
+            graph.parameters.append(node.buffer)
+        else:
+            position[node] = here
+            code.append(node.op)
+            for operand in operands:
+                code.append(here - position[operand])
         order.append(node)
-        code.append(node.op)
-        for operand in node.operands:
-            code.append(here - position[operand])
-
-
-def _emit_leaf(node: Node, graph: Graph, numbers: dict[Buffer, int]) -> None:
-    """Number a parameter, or find that its buffer has a number already."""
-    assert isinstance(node, Leaf)
-    known = numbers.get(node.buffer)
-    if known is not None:
-        graph.position[node] = known
-        return
-    numbers[node.buffer] = graph.position[node] = len(graph.order)
-    graph.order.append(node)
-    graph.code += (node.aval, len(graph.parameters))
-    graph.parameters.append(node.buffer)
 
 
 def reachable(roots: Iterable[Node]) -> Iterable[Node]:

@@ -137,10 +137,9 @@ def _usable(graph: Graph, donors: Sequence[int]) -> tuple[int, ...]:
 def _on_device(buffer: Buffer) -> jax.Array:
     """The contents as a device array; numpy contents (interpreted programs) are moved there."""
     value = buffer.value
-    if not isinstance(value, jax.Array):
-        assert value is not None
+    if type(value) is np.ndarray:
         value = buffer.value = upload(value)
-    return value
+    return value  # type: ignore[return-value]
 
 
 def upload(array: Any) -> jax.Array:

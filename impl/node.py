@@ -32,7 +32,9 @@ class Leaf(Node):
     __slots__ = ("buffer",)
 
     def __init__(self, buffer: "Buffer") -> None:
-        super().__init__(LEAF, (), buffer.aval)
+        self.op = LEAF
+        self.operands = ()
+        self.aval = buffer.aval
         self.buffer = buffer
 
 

@@ -26,9 +26,13 @@ HUGE: Final = 2**42
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One row of the table: the JAX function, and what spares us calling it."""
+    """One row of the table: the JAX function, and what spares us calling it.
+
+    It takes ``tensors`` tensors, and a scalar if its name says so.
+    """
 
     function: Callable[..., Any]
+    tensors: int = 1
     rule: Rule | None = None
     on_host: Callable[..., Any] | None = None
     calls_python: bool = False
@@ -117,14 +121,14 @@ def _neg(x: Any) -> Any:
 
 
 TABLE: Final[dict[str, Entry]] = {
-    "add": Entry(_add, shapes.same_or_scalar, _add),
-    "sub": Entry(_sub, shapes.same_or_scalar, _sub),
-    "mul": Entry(_mul, shapes.same_or_scalar, _mul),
-    "div": Entry(jnp.divide, _matching),
-    "pow": Entry(jnp.power, _matching),
-    "maximum": Entry(jnp.maximum, shapes.same_or_scalar, np.maximum),
-    "minimum": Entry(jnp.minimum, shapes.same_or_scalar, np.minimum),
-    "neg": Entry(_neg, shapes.same, _neg),
+    "add": Entry(_add, 2, shapes.same_or_scalar, _add),
+    "sub": Entry(_sub, 2, shapes.same_or_scalar, _sub),
+    "mul": Entry(_mul, 2, shapes.same_or_scalar, _mul),
+    "div": Entry(jnp.divide, 2, _matching),
+    "pow": Entry(jnp.power, 2, _matching),
+    "maximum": Entry(jnp.maximum, 2, shapes.same_or_scalar, np.maximum),
+    "minimum": Entry(jnp.minimum, 2, shapes.same_or_scalar, np.minimum),
+    "neg": Entry(_neg, 1, shapes.same, _neg),
     "abs": Entry(jnp.abs),
     "exp": Entry(jnp.exp),
     "log": Entry(jnp.log),
@@ -132,9 +136,9 @@ TABLE: Final[dict[str, Entry]] = {
     "tanh": Entry(jnp.tanh),
     "sin": Entry(jnp.sin),
     "cos": Entry(jnp.cos),
-    "relu": Entry(jax.nn.relu, shapes.same),
+    "relu": Entry(jax.nn.relu, 1, shapes.same),
     "sigmoid": Entry(jax.nn.sigmoid),
-    "matmul": Entry(jnp.matmul, shapes.product, np.matmul),
+    "matmul": Entry(jnp.matmul, 2, shapes.product, np.matmul),
     "sum": Entry(jnp.sum),
     "mean": Entry(jnp.mean),
     "max": Entry(jnp.max),
@@ -144,20 +148,20 @@ TABLE: Final[dict[str, Entry]] = {
     "broadcast_to": Entry(jnp.broadcast_to),
     "astype": Entry(jax.lax.convert_element_type),
     "getitem": Entry(_getitem),
-    "setitem": Entry(_setitem),
-    "failing_compile": Entry(_failing_compile, shapes.same),
-    "failing_execute": Entry(_failing_execute, _huge, _failing_on_host, calls_python=True),
+    "setitem": Entry(_setitem, 2),
+    "failing_compile": Entry(_failing_compile, 1, shapes.same),
+    "failing_execute": Entry(_failing_execute, 1, _huge, _failing_on_host, calls_python=True),
 }
 
 for _name in ("add", "sub", "mul", "div", "pow", "maximum", "minimum"):
     _entry = TABLE[_name]
     _closed = _entry.on_host is not None
-    TABLE[f"{_name}_scalar"] = Entry(
-        _entry.function, shapes.like_first if _closed else shapes.same_dtype, _entry.on_host
-    )
-    TABLE[f"r{_name}_scalar"] = Entry(
-        _entry.function, shapes.like_last if _closed else shapes.same_dtype, _entry.on_host
-    )
+    for _form, _like in (
+        (f"{_name}_scalar", shapes.like_first),
+        (f"r{_name}_scalar", shapes.like_last),
+    ):
+        _rule = _like if _closed else shapes.same_dtype
+        TABLE[_form] = Entry(_entry.function, 1, _rule, _entry.on_host)
 
 
 def named(name: str, **attrs: Hashable) -> Op:

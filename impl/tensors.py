@@ -263,9 +263,7 @@ def _reverse(ctx: Context, form: Arithmetic, other: Operand, right: Tensor) -> T
         return _result(ctx, form, _as_tensor(right, other), right)
     with ctx.lock:
         node = from_scalar(ctx, form, other, right.record)
-        record = ctx.new_record(node.aval)
-        record.ir = node
-        return Tensor(ctx, record)
+        return Tensor(ctx, trace.pending_record(ctx, node))
 
 
 def _update(target: AnyTensor, form: Arithmetic, other: Operand) -> AnyTensor:

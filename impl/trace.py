@@ -105,24 +105,29 @@ def infer(op: Op, avals: tuple[Aval, ...]) -> Aval:
         raise bad_argument(f"{op} cannot take ({wanted}): {cause}") from cause
 
 
-def apply(ctx: Context, op: Op, operands: list[Record], scalar: Node | None = None) -> Record:
-    """A new pending record: ``op`` of the operands, and of a scalar after them if there is one."""
-    node = make_node(ctx, op, operands, scalar)
+def apply(ctx: Context, op: Op, operands: list[Record]) -> Record:
+    """A new pending record: ``op`` of the operands."""
+    return pending_record(ctx, make_node(ctx, op, operands))
+
+
+def pending_record(ctx: Context, node: Node) -> Record:
+    """A new record whose value is that of the node."""
     record = ctx.new_record(node.aval)
     record.ir = node
     return record
 
 
-def make_node(ctx: Context, op: Op, operands: list[Record], scalar: Node | None = None) -> Node:
+def make_node(ctx: Context, op: Op, operands: list[Record]) -> Node:
     """The node of an operation; shapes are checked before any operand is touched."""
-    avals = [record.aval for record in operands]
-    if scalar is not None:
-        avals.append(scalar.aval)
-    aval = infer(op, tuple(avals))
-    nodes = [get_ir(ctx, record) for record in operands]
-    if scalar is not None:
-        nodes.append(scalar)
-    return Node(op, tuple(nodes), aval)
+    aval = infer(op, tuple([record.aval for record in operands]))
+    return Node(op, tuple([get_ir(ctx, record) for record in operands]), aval)
+
+
+def make_node_with_scalar(ctx: Context, op: Op, record: Record, value: Any) -> Node:
+    """The node of an operation on a tensor and a scalar of its dtype."""
+    number = scalar(ctx, value, record.aval.dtype)
+    aval = infer(op, (record.aval, number.aval))
+    return Node(op, (get_ir(ctx, record), number), aval)
 
 
 def assign(ctx: Context, record: Record, node: Node) -> None:
@@ -165,38 +170,39 @@ def copy_into(ctx: Context, target: Record, source: Record) -> None:
 def scalar(ctx: Context, value: Any, dtype: np.dtype[np.generic]) -> Node:
     """A scalar operand: 0, 1 and -1 are inlined, others are parameters shared by equal scalars.
 
+    Raises BAD_ARGUMENT for what is not exactly a number of the tensor's kind.
     Source: LazyGraphExecutor::GetIrValueForScalar, GetDeviceData; semantics.md §3 (18-25).
     """
-    _check_scalar(value, dtype)
-    plain = value in (0, 1, -1) and not (value == 0 and math.copysign(1, value) < 0)
-    # -0.0 equals 0.0 and nan does not equal itself: bytes tell all values apart
-    key = (dtype, int(value) if plain else np.array(value, dtype).tobytes())
-    if plain:
-        node = ctx.constants.get(key)
-        if node is None:
-            op = constant(int(value), dtype)
-            node = ctx.constants[key] = Node(op, (), aval_of((), dtype))
-        return node
+    if type(value) is not float and type(value) is not int:
+        value = _number(value)
+    # -0.0 equals 0.0 and nan does not equal itself: they are known by how they are written
+    key = (dtype, value if value and value == value else repr(float(value)))
     leaf = ctx.scalars.get(key)
-    if leaf is None:
-        leaf = ctx.scalars[key] = _scalar_leaf(ctx, np.array(value, dtype))
-        if len(ctx.scalars) > SCALARS_KEPT:
-            ctx.scalars.popitem(last=False)
-    else:
+    if leaf is not None:
         ctx.scalars.move_to_end(key)
-    return leaf
+        return leaf
+    node = ctx.constants.get(key)
+    return _new_scalar(ctx, value, dtype, key) if node is None else node
 
 
-def _scalar_leaf(ctx: Context, array: HostArray) -> Leaf:
-    ctx.count("DeviceDataCacheMiss")
-    buffer = Buffer(aval_of((), array.dtype), to_device(ctx, array))
-    buffer.read_only = True
-    return Leaf(buffer)
+def _number(value: Any) -> int | float:
+    if isinstance(value, int | float | np.number) and not isinstance(value, bool):
+        number = value.item() if isinstance(value, np.number) else value
+        if isinstance(number, int | float):
+            return number
+    raise bad_argument(f"a scalar operand is a real number, not {value!r}")
 
 
-def _check_scalar(value: Any, dtype: np.dtype[np.generic]) -> None:
-    """A scalar must be exactly a value of the tensor's kind: no silent truncation."""
-    if isinstance(value, bool | np.bool) or not isinstance(value, int | float | np.number):
-        raise bad_argument(f"a scalar operand is a number, not {value!r}")
+def _new_scalar(ctx: Context, value: float, dtype: np.dtype[np.generic], key: object) -> Node:
     if dtype.kind in "iu" and np.array(value).astype(dtype) != value:
         raise bad_argument(f"{value!r} is not a value of {dtype.name}")
+    if value in (0, 1, -1) and (value or math.copysign(1, value) > 0):
+        node = ctx.constants[key] = Node(constant(int(value), dtype), (), aval_of((), dtype))
+        return node
+    ctx.count("DeviceDataCacheMiss")
+    buffer = Buffer(aval_of((), dtype), to_device(ctx, np.array(value, dtype)))
+    buffer.read_only = True
+    leaf = ctx.scalars[key] = Leaf(buffer)
+    if len(ctx.scalars) > SCALARS_KEPT:
+        ctx.scalars.popitem(last=False)
+    return leaf
