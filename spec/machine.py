@@ -120,7 +120,12 @@ def enabled(state: State, action: AnyAction, design: Design) -> bool:
 
 
 def facts_possible(state: State, action: sync.Lookup, design: Design) -> bool:
-    """What a sound key rules out: a program of another meaning, or of other parameters."""
+    """What a sound key rules out: a program of another meaning, or of other parameters.
+
+    And nobody ever compiles a graph without outputs, so it is never in the cache.
+    """
+    if action.hit and state.call.outputs == 0:
+        return False
     if action.foreign and (not action.hit or design.key_wiring == KeyWiring.OPERANDS):
         return False
     by_key = state.call.kind == CallKind.RUN_CACHED and design.run_cached_takes_all_leaves

@@ -14,10 +14,11 @@ from markstep.spec.evaluator import HUGE, result_shape
 from markstep.spec.graph import GraphPayload
 from markstep.spec.ir import Node, post_order
 from markstep.spec.machine import AnyAction, Internal, blocked, enabled, step
+from markstep.spec.rules.errors import is_output
 from markstep.spec.rules.execution import Await, Barrier, Lock, Schedule
 from markstep.spec.rules.reading import Download, Read
 from markstep.spec.rules.sync import Collect, Compile, Extract, Install, Lookup, PostOrder, Upload
-from markstep.spec.state import Phase, State, bit, rows
+from markstep.spec.state import NONE, Phase, State, bit, rows
 from markstep.spec.vocabulary import (
     BINARY_OPS,
     FAULTY_OPS,
@@ -32,6 +33,7 @@ from markstep.spec.vocabulary import (
     DType,
     FailExecution,
     Number,
+    RunCached,
     TensorName,
 )
 
@@ -104,7 +106,16 @@ def fits(state: State, action: AnyAction) -> bool:
             inputs = (action.target, *action.others)
             result = _result(state, action.op, inputs, action.scalar)
             return result == _layout(state, action.target)
+        case RunCached():
+            outs = len(set(action.outs))
+            return len(action.outs) == outs >= len(results_of_cached_run(state, action.tensors))
     return True
+
+
+def results_of_cached_run(state: State, tensors: tuple[TensorName, ...]) -> list[int]:
+    """The record rows that a run by key has a result for: each needs a name."""
+    members = dict.fromkeys(state.tensors[name] for name in tensors)
+    return [r for r in members if state.records[r].handle == NONE and is_output(state, r)]
 
 
 def _layout(state: State, name: TensorName) -> tuple[tuple[int, ...], DType]:

@@ -1,0 +1,48 @@
+"""Renaming the tensors of actions."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import fields, replace
+from typing import Any, cast
+
+from markstep.spec.machine import AnyAction, names
+from markstep.spec.state import bit, rows
+from markstep.spec.vocabulary import CompleteExecution, TensorName
+
+USES = ("inputs", "target", "others", "source", "tensor", "tensors")
+"""Fields of actions that name existing tensors."""
+GIVES = ("out", "outs")
+"""Fields of actions that name new tensors."""
+
+
+def names_given(program: Iterable[AnyAction]) -> list[TensorName]:
+    """Every name that the actions of a program give out."""
+    return [name for action in program for name in names(action)[1]]
+
+
+def renamed_action(
+    action: AnyAction, tensors: Sequence[TensorName], buffers: Sequence[int], taken: int
+) -> AnyAction:
+    """An action about canonical names and rows as one about the given ones.
+
+    ``tensors`` and ``buffers`` are indexed by canonical name and row; new names start at ``taken``.
+    """
+    if isinstance(action, CompleteExecution):
+        return replace(action, spares=sum(bit(buffers[row]) for row in rows(action.spares)))
+    new = {name: TensorName(taken + i) for i, name in enumerate(names(action)[1])}
+    return with_names(action, lambda name: tensors[name], new.__getitem__)
+
+
+def with_names(
+    action: AnyAction,
+    used: Callable[[TensorName], TensorName],
+    given: Callable[[TensorName], TensorName],
+) -> AnyAction:
+    """An action with its tensor names replaced."""
+    changes: dict[str, Any] = {}
+    for field in fields(action):
+        rename = used if field.name in USES else given
+        if field.name in (*USES, *GIVES):
+            value = getattr(action, field.name)
+            several = isinstance(value, tuple)
+            changes[field.name] = tuple(map(rename, value)) if several else rename(value)
+    return cast(AnyAction, replace(action, **changes)) if changes else action
