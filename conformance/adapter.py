@@ -1,0 +1,131 @@
+"""What an executor has to offer to be held to the law: the adapter protocol.
+
+An adapter stands for one process with one device. It is found under its name among the entry points
+of the group ``markstep.adapters``, or as ``module:attribute``.
+"""
+
+import inspect
+from collections.abc import Callable
+from importlib import import_module
+from importlib.metadata import entry_points
+from typing import Protocol, TypeAlias
+
+from markstep.spec import vocabulary as v
+from markstep.spec.design import Design
+
+GROUP = "markstep.adapters"
+
+ENVIRONMENT = "environment"
+"""An execution that nobody waits for ends by A30 or A31 and never otherwise."""
+
+NEEDS: dict[type, str] = {
+    v.CreatePlaceholder: "placeholder",
+    v.CopyFromHost: "copy_from_host",
+    v.Detach: "detach",
+    v.WarmUp: "warm_up",
+    v.ReadMany: "read_many",
+    v.GraphHash: "graph_hash",
+    v.RunCached: "run_cached",
+    v.ClearPending: "clear_pending",
+    v.SetDonation: "donation",
+    v.SetDonorConfig: "donation",
+    v.DumpGraph: "dump_graph",
+    v.AllowExecution: "allow_execution",
+    v.EvictCache: "evict_cache",
+    v.WriteToResult: "write_to_result",
+    v.CompleteExecution: ENVIRONMENT,
+    v.FailExecution: ENVIRONMENT,
+}
+"""The capability that an action needs; actions that are not here need none."""
+
+HOST_ONLY = "host_only"
+"""Tensors can be made from host data that is not uploaded yet."""
+FAULTS = "faults"
+"""The ops that fail to compile and to execute exist."""
+
+ALL_CAPABILITIES: frozenset[str] = frozenset((*NEEDS.values(), HOST_ONLY, FAULTS))
+
+
+class AdapterError(Exception):
+    """The adapter cannot be found, or broke its side of the protocol. One line."""
+
+
+class Adapter(Protocol):
+    """One executor. ``apply`` raises nothing that the vocabulary has an ErrorKind for."""
+
+    name: str
+    version: str
+    capabilities: frozenset[str]
+
+    def reset(self) -> None:
+        """Begin again as a fresh process: no tensors, empty caches, default switches."""
+
+    def apply(self, action: v.Action) -> v.Observation:
+        """Do one action and say how it ended. What makes no sense is refused with BAD_ARGUMENT."""
+
+    def observe(self) -> v.View:
+        """Look at everything; change nothing. Counters are those since the last look, and name
+        every counter that the executor has, also where it stands still."""
+
+    def close(self) -> None:
+        """Release what the adapter holds."""
+
+
+Factory: TypeAlias = Callable[..., Adapter]
+
+
+def needed_capability(action: v.Action) -> str | None:
+    """The capability without which an adapter cannot do the action, if it needs one."""
+    if isinstance(action, v.CreateFromHost | v.CopyFromHost) and not action.upload:
+        return HOST_ONLY
+    if isinstance(action, v.Apply | v.AssignInPlace) and action.op in v.FAULTY_OPS:
+        return FAULTS
+    return NEEDS.get(type(action))
+
+
+def missing_capability(adapter: Adapter, action: v.Action) -> str | None:
+    """The capability that the action needs and the adapter does not declare, if any."""
+    needed = needed_capability(action)
+    return needed if needed is not None and needed not in adapter.capabilities else None
+
+
+def load(name: str) -> Factory:
+    """The adapter class with this name. Raises AdapterError when there is none."""
+    if ":" in name:
+        return _load_attribute(name)
+    found = {point.name: point for point in entry_points(group=GROUP)}
+    if name not in found:
+        raise AdapterError(
+            f"unknown adapter {name!r}; installed: {', '.join(sorted(found)) or 'none'}; "
+            "or write module:attribute"
+        )
+    try:
+        factory: Factory = found[name].load()
+    except Exception as error:
+        raise AdapterError(f"adapter {name!r} ({found[name].value}): {_one_line(error)}") from error
+    return factory
+
+
+def _load_attribute(name: str) -> Factory:
+    module, _, attribute = name.partition(":")
+    try:
+        factory: Factory = getattr(import_module(module), attribute)
+    except Exception as error:
+        raise AdapterError(f"adapter {name!r}: {_one_line(error)}") from error
+    if not callable(factory):
+        raise AdapterError(f"adapter {name!r}: {attribute} is not a class or function")
+    return factory
+
+
+def make(factory: Factory, design: Design) -> Adapter:
+    """A new adapter. One that can imitate any design (the model) is told which."""
+    try:
+        takes_design = "design" in inspect.signature(factory).parameters
+        return factory(design=design) if takes_design else factory()
+    except Exception as error:
+        raise AdapterError(f"adapter does not start: {_one_line(error)}") from error
+
+
+def _one_line(error: BaseException) -> str:
+    first = (str(error).strip().splitlines() or [""])[0]
+    return f"{type(error).__name__}: {first}" if first else type(error).__name__
