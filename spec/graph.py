@@ -61,7 +61,7 @@ class GraphPayload(Payload):
         self.count(f"{metric}.sum", amount)
 
     def count_upload(self, shape: tuple[int, ...]) -> None:
-        for counter in ("CreateDataHandles", "TransferToDevice", "TensorToData"):
+        for counter in ("CreateDataHandles", "TransferToDevice"):
             self.count(counter)
         self.count_sample("OutboundData", prod(shape) * ELEMENT_BYTES)
 

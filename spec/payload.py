@@ -40,7 +40,7 @@ class Payload:
         return 0
 
     def count_upload(self, shape: tuple[int, ...]) -> None:
-        """Counters of one host-to-device transfer."""
+        """Counters of one array sent to the device."""
 
     def count_download(self, shapes: list[tuple[int, ...]]) -> None:
         """Counters of one device-to-host transfer of some arrays."""

@@ -48,6 +48,8 @@ def lock(s: State, a: Lock, design: Design) -> None:
         return finish(s, ErrorKind.REFUSED)
     if not call.holds_lock and not take_lock(s, design):  # A47.G2
         return None
+    if call.kind == CallKind.RUN_CACHED:
+        s.payload.count("RunCachedGraphInputData")
     lacking = any([s.buffers[row].status != BufferStatus.VALUE for row in rows(call.params)])
     if call.kind == CallKind.RUN_CACHED and lacking:  # A47.G3
         return finish(s, ErrorKind.NO_VALUE)
@@ -62,6 +64,8 @@ def schedule(s: State, a: Schedule, design: Design) -> None:
         return crash(s)
     targets = [output_target(s, r, design) for r in call.output_order]
     start_execution(s, targets)
+    if call.kind == CallKind.RUN_CACHED:
+        s.payload.count("RunCachedGraphOutputData")
     if call.wait:
         call.holds_lock, call.phase = False, Phase.AWAIT
     else:

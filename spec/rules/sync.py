@@ -22,7 +22,7 @@ from markstep.spec.rules.transfer import (
     new_buffer,
     own,
     set_ir_none,
-    upload,
+    transfer,
 )
 from markstep.spec.state import NONE, CallKind, Phase, State, bit, has, rows
 from markstep.spec.vocabulary import BufferStatus, ErrorKind, IrKind
@@ -126,10 +126,11 @@ def after_collect(s: State, design: Design) -> None:
 
 
 def upload_host_copies(s: State, a: Upload, design: Design) -> None:
-    """A41. Queued host copies get handles; the host copies are kept (§3.45.4)."""
+    """A41. Queued host copies get handles in one transfer; the host copies are kept (§3.45.4)."""
+    s.payload.count("TensorToData")
     for r in rows(s.call.uploads):
         record = s.records[r]
-        record.handle = upload(s, record.host_value, record.shape, record.dtype)
+        record.handle = transfer(s, record.host_value, record.shape, record.dtype)
         s.buffers[record.handle].right = record.host_right
         disown(s.buffers[record.handle])
         s.payload.count("SyncTensorsToData")
@@ -214,6 +215,7 @@ def compile_program(s: State, a: Compile, design: Design) -> None:
     if not s.device.allow_execution:  # A45.G1
         return finish(s, ErrorKind.REFUSED)
     s.payload.count_sample("InputOutputAliasCount", len(list(rows(call.donors))))
+    s.payload.count("CompileTime")
     if a.fails:  # A45.G2
         return finish(s, ErrorKind.COMPILE_FAILED)
     call.program = s.payload.compile(call.key, call.roots, call.leaves)

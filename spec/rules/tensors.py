@@ -112,11 +112,14 @@ def create_placeholder(s: State, a: CreatePlaceholder, design: Design) -> None:
 
 
 def apply(s: State, a: Apply, design: Design) -> None:
-    """A03. A new record whose ir is an op over the ir of the inputs."""
+    """A03. A new record whose ir is an op over the ir of the inputs, taken from the last to the
+    first: of two records over one buffer, the first input becomes its owner (D14)."""
     # GUARD
     inputs = [s.tensors[name] for name in a.inputs]
     temporary_records(s, EARLY_TEMPORARIES.get(a.op, 0))
-    if not all([get_ir(s, r, design) for r in inputs]):  # A03.G1: every input has a source
+    if not all(
+        [get_ir(s, r, design) for r in reversed(inputs)]
+    ):  # A03.G1: every input has a source
         return fail(s, ErrorKind.LOST)
     # EFFECT
     temporary_records(s, LATE_TEMPORARIES.get(a.op, 0))
@@ -169,7 +172,7 @@ def assign_in_place(s: State, a: AssignInPlace, design: Design) -> None:
     target = s.tensors[a.target]
     inputs = [target, *(s.tensors[name] for name in a.others)]
     temporary_records(s, EARLY_TEMPORARIES.get(a.op, 0))
-    if not all([get_ir(s, r, design) for r in inputs]):  # A04.G1
+    if not all([get_ir(s, r, design) for r in reversed(inputs)]):  # A04.G1
         return fail(s, ErrorKind.LOST)
     # EFFECT
     temporary_records(s, LATE_TEMPORARIES.get(a.op, 0))

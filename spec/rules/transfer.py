@@ -37,6 +37,12 @@ def new_buffer(s: State, shape: tuple[int, ...], dtype: DType) -> int:
 
 def upload(s: State, value: Value | None, shape: tuple[int, ...], dtype: DType) -> int:
     """Send host data to the device (C++: TensorToXlaData). The row of its new buffer record."""
+    s.payload.count("TensorToData")
+    return transfer(s, value, shape, dtype)
+
+
+def transfer(s: State, value: Value | None, shape: tuple[int, ...], dtype: DType) -> int:
+    """One of the arrays of a transfer to the device. The row of its new buffer record."""
     row = new_buffer(s, shape, dtype)
     fill(s, row, value)
     s.payload.count_upload(shape)
@@ -88,6 +94,7 @@ def get_ir(s: State, r: int, design: Design) -> bool:
     if not record.host:
         return False
     row = upload(s, record.host_value, record.shape, record.dtype)
+    s.payload.count("IrValueTensorToXlaData")
     s.buffers[row].right = record.host_right
     own(s, row, record, design)
     set_ir_leaf(s, record, row)

@@ -1,0 +1,336 @@
+"""What the law predicts for one step of a raw log.
+
+A step of a log is settled: the call has returned and the execution that it started has ended. The
+only thing that is not deterministic is how that execution ends, so it can be given.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+
+from markstep.conformance.rawrecord import RawStep
+from markstep.conformance.recorded import ANYTHING, LONG_VALUE, Table
+from markstep.spec.design import Design
+from markstep.spec.evaluator import Value
+from markstep.spec.graph import GraphPayload
+from markstep.spec.ir import number_parameters, post_order
+from markstep.spec.machine import AnyAction, blocked, enabled, step
+from markstep.spec.observe import observe, view_of
+from markstep.spec.rules.reading import Download
+from markstep.spec.rules.sync import Extract
+from markstep.spec.schedule import Observer, end_of_execution, fits, next_move
+from markstep.spec.state import SCALAR_OWNER, CallKind, Phase, Record, State
+from markstep.spec.vocabulary import (
+    Action,
+    BufferStatus,
+    DType,
+    DumpGraph,
+    ErrorKind,
+    GraphHash,
+    IrKind,
+    ReadMany,
+    ReadOne,
+    RunCached,
+    TensorName,
+    TensorView,
+)
+
+ROOTS = {
+    "add": "aten::add",
+    "sub": "aten::sub",
+    "mul": "aten::mul",
+    "matmul": "aten::mm",
+    "neg": "aten::neg",
+    "failing_compile": "xla::custom_call",
+}
+"""Op of the law → name of its node in torch_xla."""
+DTYPES = {DType.F32: "f32", DType.S32: "s32"}
+DATA = {
+    BufferStatus.NONE: None,
+    BufferStatus.PLACEHOLDER: "placeholder",
+    BufferStatus.VALUE: "value",
+    BufferStatus.DELETED: "deleted",
+}
+
+Ending = Callable[[State, Design], AnyAction]
+"""How a running execution ends."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """One step of a log, taken by the law."""
+
+    actions: tuple[Action, ...]
+    before: State
+    returned: State
+    """When the call returned or raised."""
+    settled: State
+    """When the execution has ended, too."""
+    key: object = None
+    """The last key that was asked for."""
+    inputs: tuple[object, ...] = ()
+    """Run by key: the owners of the buffers that the program was given. Those of cached scalars are
+    records that lived for a moment, which the law does not name."""
+    last: AnyAction | None = None
+    """The last small step of the call."""
+
+
+class NotEnabledError(Exception):
+    """The law does not know what an action of the log means in this state."""
+
+
+@dataclass(slots=True)
+class Notes:
+    """What has to be caught while a step is under way."""
+
+    observer: Observer | None = None
+    key: object = None
+    inputs: tuple[object, ...] = ()
+    last: AnyAction | None = None
+
+    def __call__(self, before: State, action: AnyAction, after: State) -> None:
+        self.last = action
+        if isinstance(action, Extract) and before.call.kind == CallKind.RUN_CACHED:
+            owners = (after.buffers[row].owner for row in after.call.leaves)
+            self.inputs = tuple(ANYTHING if id == SCALAR_OWNER else id for id in owners)
+        if self.observer is not None:
+            self.observer(before, action, after)
+
+
+def take(
+    state: State,
+    actions: tuple[Action, ...],
+    design: Design,
+    observer: Observer | None = None,
+    ending: Ending = end_of_execution,
+) -> Ended:
+    """Take the actions of one step, up to the first that raises, and let the execution end."""
+    notes, before = Notes(observer), state
+    for action in actions:
+        state = _whole_call(state, action, design, notes, ending)
+        if state.raised != ErrorKind.NONE:
+            break
+        if isinstance(action, GraphHash):
+            notes.key = state.value
+    returned, last = state, notes.last
+    while state.execution.running and not state.device.crashed:
+        state = _small_step(state, ending(state, design), design, notes)
+    return Ended(actions, before, returned, state, notes.key, notes.inputs, last)
+
+
+def _whole_call(
+    state: State, action: Action, design: Design, notes: Notes, ending: Ending
+) -> State:
+    """As `markstep.spec.schedule.perform`, with a given end of the execution."""
+    if not enabled(state, action, design):
+        raise NotEnabledError("a tensor that it names does not exist, or a new name is in use")
+    if not fits(state, action):
+        raise NotEnabledError("the shapes or dtypes of its tensors do not fit")
+    state = _small_step(state, action, design, notes)
+    while state.call.phase != Phase.IDLE:
+        choose = ending if blocked(state, design) else next_move
+        state = _small_step(state, choose(state, design), design, notes)
+    return state
+
+
+def _small_step(state: State, action: AnyAction, design: Design, notes: Notes) -> State:
+    after = step(state, action, design)
+    if after is None:
+        raise NotEnabledError(f"{type(action).__name__} is not enabled")
+    notes(state, action, after)
+    return after
+
+
+# ---- the table ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """What the numbers in a log refer to: a log names keys and buffers by when they appeared."""
+
+    seed: int
+    keys: dict[object, int] = field(default_factory=dict)
+    handles: dict[int, int] = field(default_factory=dict)
+    """Identity of a buffer → its number, while some tensor shows it."""
+    given_handles: int = 0
+
+    def learn(self, table: Table, ended: Ended) -> "Memory":
+        """The memory after a step whose table was predicted."""
+        keys, shown = dict(self.keys), {}
+        if "value.hash" in table:
+            keys.setdefault(ended.key, len(keys) + 1)
+        for name, view in _views(ended.settled):
+            number = table.get(f"t{name}.handle")
+            if view.buffer is not None and isinstance(number, int):
+                shown[view.buffer] = number
+        seed = table.get("seed")
+        return replace(
+            self,
+            keys=keys,
+            handles=shown,
+            given_handles=max([self.given_handles, *shown.values()]),
+            seed=seed if isinstance(seed, int) else self.seed,
+        )
+
+
+def predict(ended: Ended, raw: RawStep, memory: Memory) -> Table:
+    """The table that the line of a step must show."""
+    state = ended.settled
+    if state.device.crashed:
+        signal = "SIGABRT" if isinstance(ended.last, Download) else "SIGSEGV"
+        return {"outcome": ErrorKind.CRASH, "signal": signal}
+    views = _views(state)
+    table: Table = {"tensors": tuple(f"t{name}" for name, _ in views)}
+    table["outcome"] = ended.returned.raised
+    if ended.returned.raised == ErrorKind.NONE:
+        table.update(_value(ended, memory))
+    handles = _handles(views, memory)
+    for name, view in views:
+        fields = _tensor(state.record_of(name), view, handles)
+        table.update((f"t{name}.{key}", value) for key, value in fields)
+    moved = _counters(ended.before, state)
+    table.update((f"counters.{name}", by) for name, by in moved.items())
+    table["seed"] = next_seed(memory.seed) if moved.get("MarkStep") else None
+    table["seeds"] = None
+    for shown in raw.transient:
+        table[f"{shown}.transient"] = _was_placeholder(ended, shown)
+    return table
+
+
+def next_seed(seed: int) -> int:
+    """The running seed after a step marker. Source: LazyGraphExecutor::DeviceContextArena."""
+    return (1012031 + seed * 7012063) % 2**64
+
+
+def _views(state: State) -> list[tuple[TensorName, TensorView]]:
+    return sorted(observe(state).items())
+
+
+def _handles(views: list[tuple[TensorName, TensorView]], memory: Memory) -> dict[int, int]:
+    """Buffers that are shown keep their numbers, others get the next ones."""
+    handles, given = dict(memory.handles), memory.given_handles
+    for _, view in views:
+        if view.buffer is not None and view.buffer not in handles:
+            given += 1
+            handles[view.buffer] = given
+    return handles
+
+
+def _tensor(
+    record: Record, view: TensorView, handles: dict[int, int]
+) -> Iterator[tuple[str, object]]:
+    nothing = view.data == BufferStatus.NONE and view.ir == IrKind.NONE and not view.host
+    yield "void", nothing
+    if nothing:
+        return
+    yield from (("id", view.record), ("alias", view.alias), ("view", False), ("ir", _ir(record)))
+    yield "data", DATA[view.data]
+    yield "handle", handles[view.buffer] if view.buffer is not None else None
+    yield from (("host", view.shape if view.host else None), ("sharding_spec", None))
+    yield from (("shape", view.shape), ("dtype", DTYPES[view.dtype]), ("device", None))
+
+
+def _ir(record: Record) -> str | None:
+    """The name of the root node."""
+    if record.ir == IrKind.OP and record.node is not None:
+        return ROOTS.get(record.node.op, record.node.op)
+    return {IrKind.LEAF: "device_data", IrKind.CONST: "constant"}.get(record.ir)
+
+
+def _counters(before: State, after: State) -> dict[str, int]:
+    old, new = _payload(before).counters, _payload(after).counters
+    moved = {name: count - old.get(name, 0) for name, count in new.items()}
+    return {name: by for name, by in moved.items() if by}
+
+
+def _payload(state: State) -> GraphPayload:
+    assert isinstance(state.payload, GraphPayload)
+    return state.payload
+
+
+def _was_placeholder(ended: Ended, shown: str) -> bool:
+    """Whether a tensor was a placeholder when the call returned."""
+    state = ended.returned
+    return any(
+        f"t{name}" == shown and view_of(state, state.records[row]).data == BufferStatus.PLACEHOLDER
+        for name, row in state.tensors.items()
+    )
+
+
+# ---- the value of a call ------------------------------------------------------------------------
+
+
+def _value(ended: Ended, memory: Memory) -> Iterator[tuple[str, object]]:
+    """What the call returns, beside the tables of tensors and counters."""
+    action, value = ended.actions[-1], ended.returned.value
+    match action:
+        case ReadOne():
+            yield from _read(ended.settled, (action.tensor,), (value,))
+        case ReadMany() if isinstance(value, tuple):
+            yield from _read(ended.settled, action.tensors, value, many=True)
+        case GraphHash():
+            yield "value.hash", memory.keys.get(ended.key, len(memory.keys) + 1)
+            yield "value.hex", ANYTHING
+        case RunCached():
+            yield "value.hash", memory.keys.get(ended.key, len(memory.keys) + 1)
+            yield "value.hex", ANYTHING
+            yield from _run_cached(action, ended)
+        case DumpGraph():
+            yield from _program(ended.before, action)
+        case _:
+            yield "value", value
+
+
+def _read(
+    state: State, names: tuple[TensorName, ...], values: tuple[object, ...], many: bool = False
+) -> Iterator[tuple[str, object]]:
+    """Values as recorded, and the right values where they differ from those (else nothing)."""
+    pairs = [_judge(state.record_of(n), value) for n, value in zip(names, values, strict=True)]
+    if not many and isinstance(pairs[0][0], dict):
+        yield from ((f"value.{name}", one) for name, one in pairs[0][0].items())
+        yield "expected", pairs[0][1]
+        return
+    shown, right = tuple(pair[0] for pair in pairs), tuple(pair[1] for pair in pairs)
+    if not many:
+        yield "value", shown[0]
+        yield "expected", right[0]
+        return
+    yield "value", shown
+    yield "expected", right if any(one is not None for one in right) else None
+
+
+def _judge(record: Record, value: object) -> tuple[object, object]:
+    """(the value as it is recorded, the right value if that is another)."""
+    if not isinstance(value, tuple):
+        return ANYTHING, ANYTHING
+    wrong = record.defined and record.truth is not None and record.truth != value
+    return _recorded(value), _recorded(record.truth) if wrong else None
+
+
+def _recorded(value: Value | None) -> object:
+    if value is not None and len(value) > LONG_VALUE:
+        return {"numel": len(value)}
+    return value
+
+
+def _run_cached(action: RunCached, ended: Ended) -> Iterator[tuple[str, object]]:
+    """The ids of the inputs, the new tensors, and the tensors whose values they should have."""
+    before, after = ended.before, ended.returned
+    outs = [name for name in action.outs if name in after.tensors]
+    pending = {
+        before.tensors[name]: name
+        for name in reversed(action.tensors)
+        if before.record_of(name).ir not in (IrKind.NONE, IrKind.LEAF)
+        or before.record_of(name).is_cloned
+    }
+    order = [n for n in dict.fromkeys(action.tensors) if pending.get(before.tensors[n]) == n]
+    yield "value.inputs", ended.inputs
+    yield "value.outs", tuple(f"t{name}" for name in outs)
+    yield "value.of", tuple(f"t{name}" for name in order)
+
+
+def _program(state: State, action: DumpGraph) -> Iterator[tuple[str, object]]:
+    """How many parameters and results the pending program of the given tensors has."""
+    nodes = [state.record_of(name).node for name in action.tensors]
+    roots = [node for node in nodes if node is not None]
+    yield "value.parameters", len(number_parameters(post_order(roots))[0])
+    yield "value.results", len(roots)
