@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from markstep.spec import SPEC_VERSION
-from markstep.spec.design import DESIGNS
+from markstep.spec.design import DESIGNS, Design
 from markstep.spec.itf import (
     VARS,
     BadValue,
@@ -28,7 +28,7 @@ from markstep.spec.itf import (
     state_to_itf,
 )
 from markstep.spec.machine import ACTIONS, AnyAction, step
-from markstep.spec.schedule import initial_state, perform
+from markstep.spec.schedule import Observer, initial_state, perform
 from markstep.spec.state import Phase, State
 
 FORMAT = 1
@@ -67,12 +67,14 @@ class Trace:
         """Whether the phases of each call, and the facts they met, are part of the program."""
         return any(ACTIONS[type(action)].phase != Phase.IDLE for action in self.actions)
 
-    def run(self) -> Iterator[tuple[State, AnyAction, State | None]]:
+    def run(
+        self, observer: Observer | None = None
+    ) -> Iterator[tuple[State, AnyAction, State | None]]:
         """Before, action, after, for each action; None: the law does not allow it there."""
-        take = step if self.by_small_steps else perform
+        take = small_step if self.by_small_steps else perform
         state = self.start
         for action in self.actions:
-            after = take(state, action, DESIGNS[self.design])
+            after = take(state, action, DESIGNS[self.design], observer)
             yield state, action, after
             state = state if after is None else after
 
@@ -87,6 +89,16 @@ class Trace:
         for i, (before, action, after) in enumerate(self.run(), 1):
             states.append(state_to_itf(i, action, after or before, enabled=after is not None))
         return replace(self, states=tuple(states))
+
+
+def small_step(
+    state: State, action: AnyAction, design: Design, observer: Observer | None = None
+) -> State | None:
+    """As `perform`, but of one small step."""
+    after = step(state, action, design)
+    if after is not None and observer is not None:
+        observer(state, action, after)
+    return after
 
 
 # ---- writing --------------------------------------------------------------------------------

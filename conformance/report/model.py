@@ -109,6 +109,8 @@ class Report:
     """Why a pass would mean nothing: witnesses that the profile demands and nobody saw."""
     subjects: list[Subject] = field(default_factory=list)
     """One per log or trace file, where the run is about files."""
+    again: str = ""
+    """The command that does the same once more."""
     interrupted: bool = False
     """The user pressed Ctrl-C: the report covers what was done until then."""
 
@@ -149,7 +151,15 @@ class Report:
     def to_json(self) -> dict[str, Any]:
         """The report as JSON values (docs/reference/report-format.md)."""
         plain = ("command", "adapter", "adapter_version", "design", "profile", "seed")
-        more = ("spec_version", "platform", "programs", "steps", "small_steps", "interrupted")
+        more = (
+            "spec_version",
+            "platform",
+            "programs",
+            "steps",
+            "small_steps",
+            "interrupted",
+            "again",
+        )
         return {
             "format": FORMAT,
             "verdict": self.verdict.value,

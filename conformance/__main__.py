@@ -1,0 +1,5 @@
+"""`python -m markstep.conformance` is `markstep`."""
+
+from markstep.conformance.cli import main
+
+main()

@@ -1,0 +1,200 @@
+"""The command line: `markstep run | replay | monitor | explore | list | bench`.
+
+Here are only the verbs with their options; what they do is imported when a verb is called, so that
+`--help` is fast. A mistake of the user is one line on standard error and no traceback.
+"""
+
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import App, CycloptsError, Parameter
+
+from markstep.conformance.exit_codes import ExitCode
+from markstep.conformance.usage import UsageError, one_line
+from markstep.spec import SPEC_VERSION
+
+EPILOGUE = (
+    "Exit codes: 0 conforms, 1 violates, 2 usage, 3 inconclusive, 4 adapter or harness error, "
+    "5 nothing was checked or a witness was never seen, 130 interrupted."
+)
+
+app = App(
+    name="markstep",
+    help="The executable specification of lazy tensor execution, and a court for executors.",
+    help_epilogue=EPILOGUE,
+    version=SPEC_VERSION,
+    result_action="return_value",
+)
+
+Junit = Annotated[Path | None, Parameter(help="Write the verdicts as JUnit XML to this file.")]
+JsonFile = Annotated[
+    Path | None, Parameter(name="--json", help="Write the report as JSON to this file.")
+]
+Out = Annotated[Path, Parameter(help="Directory for the traces of failures.")]
+Design = Annotated[str, Parameter(help="The design to hold to; see `markstep list designs`.")]
+OUT = Path("markstep-out")
+
+
+@app.command
+def run(
+    *,
+    adapter: Annotated[str, Parameter(help="Name, or module:attribute.")] = "reference",
+    design: Design = "sound",
+    profile: Annotated[str, Parameter(help="tiny, small or standard: how much.")] = "small",
+    seed: Annotated[int | None, Parameter(help="Default: random, and printed.")] = None,
+    junit_xml: Junit = None,
+    json: JsonFile = None,
+    out: Out = OUT,
+) -> ExitCode:
+    """Hold an executor to the law: generated programs and scenarios, in lockstep."""
+    from markstep.conformance.verbs import Outputs, run_verb
+
+    return run_verb(adapter, design, profile, seed, Outputs(junit_xml, json, out))
+
+
+@app.command
+def replay(
+    first: Annotated[str, Parameter(name="TRACE", help="Trace files or directories of them.")],
+    /,
+    *more: Annotated[str, Parameter(show=False)],
+    adapter: Annotated[
+        str | None, Parameter(help="The executor to compare; default: the law alone.")
+    ] = None,
+    design: Annotated[str | None, Parameter(help="Default: the design of the trace.")] = None,
+    junit_xml: Junit = None,
+    json: JsonFile = None,
+) -> ExitCode:
+    """Run the programs of trace files again: by the law alone, or in lockstep."""
+    from markstep.conformance.verbs import Outputs, replay_verb
+
+    return replay_verb([first, *more], adapter, design, Outputs(junit_xml, json, OUT))
+
+
+@app.command
+def monitor(
+    first: Annotated[str, Parameter(name="LOG", help="Logs, directories of them, or globs.")],
+    /,
+    *more: Annotated[str, Parameter(show=False)],
+    design: Design = "torch_xla_2_9",
+    junit_xml: Junit = None,
+    json: JsonFile = None,
+    out: Out = OUT,
+    verbose: Annotated[bool, Parameter(help="List every log.", negative="")] = False,
+) -> ExitCode:
+    """Check that the law under a design predicts every observation of recorded logs."""
+    from markstep.conformance.verbs import Outputs, monitor_verb
+
+    return monitor_verb([first, *more], design, Outputs(junit_xml, json, out, verbose))
+
+
+@app.command
+def explore(
+    *,
+    design: Design = "sound",
+    records: Annotated[int, Parameter(help="At most so many live records.")] = 2,
+    buffers: Annotated[int, Parameter(help="At most so many buffer records in use.")] = 3,
+    actions: Annotated[
+        int | None, Parameter(help="At most so many program actions and failures on a path.")
+    ] = None,
+    families: Annotated[
+        list[str] | None, Parameter(help="Only these groups of actions; default: all.", negative="")
+    ] = None,
+    max_states: Annotated[int, Parameter(help="Stop there; then inconclusive.")] = 2_000_000,
+    claim: Annotated[
+        list[str] | None, Parameter(help="Only these invariants.", negative="")
+    ] = None,
+    junit_xml: Junit = None,
+    json: JsonFile = None,
+    out: Out = OUT,
+) -> ExitCode:
+    """Visit every reachable state up to a bound; shortest counterexample of what fails."""
+    from markstep.conformance.verbs import Outputs, explore_verb
+
+    limits = {"records": records, "buffers": buffers, "actions": actions}
+    outputs = Outputs(junit_xml, json, out)
+    return explore_verb(design, limits, families or [], max_states, claim or [], outputs)
+
+
+@app.command(name="list")
+def list_(
+    what: Annotated[
+        str | None, Parameter(help="actions, claims, designs, adapters or profiles; default: all.")
+    ] = None,
+    /,
+    *,
+    json: Annotated[bool, Parameter(help="As JSON on standard output.", negative="")] = False,
+) -> ExitCode:
+    """List what there is: actions, claims, designs, adapters, profiles."""
+    from markstep.conformance.listing import list_verb
+
+    return list_verb(what, json)
+
+
+@app.command
+def bench(
+    *,
+    json: JsonFile = None,
+) -> ExitCode:
+    """Measure the reference executor against direct calls of the same programs."""
+    from markstep.conformance.verbs import bench_verb
+
+    return bench_verb(json)
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """The console script."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")
+    sys.exit(int(code_of(lambda: call(arguments))))
+
+
+def call(arguments: list[str] | None = None) -> ExitCode:
+    """Parse the command line and do what it says."""
+    code = app(arguments, exit_on_error=False, print_error=False)
+    return code if isinstance(code, ExitCode) else ExitCode.CONFORMS
+
+
+def code_of(verb: Callable[[], ExitCode]) -> ExitCode:
+    """The exit code of a verb; what it raises becomes one line."""
+    try:
+        code = verb()
+        sys.stdout.flush()
+        return code
+    except CycloptsError as error:
+        return complain(ExitCode.USAGE, f"command line: {unparsed(error)}")
+    except UsageError as error:
+        return complain(ExitCode.USAGE, str(error))
+    except KeyboardInterrupt:
+        return complain(ExitCode.INTERRUPTED, "interrupted")
+    except BrokenPipeError:  # `markstep list | head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return ExitCode.CONFORMS
+    except Exception as error:
+        if os.environ.get("MARKSTEP_TRACEBACK"):
+            raise
+        return complain(ExitCode.ERROR, internal(error))
+
+
+def unparsed(error: CycloptsError) -> str:
+    """What is wrong with the command line, and where to look."""
+    return f"{str(error).rstrip('.')}; see `markstep --help`"
+
+
+def internal(error: Exception) -> str:
+    """A line for what should not happen."""
+    from markstep.conformance.adapter import AdapterError
+
+    if isinstance(error, AdapterError):
+        return f"adapter: {error}"
+    what = f"{type(error).__name__}: {error}"
+    return f"internal error: {what}; set MARKSTEP_TRACEBACK=1 for the traceback and report it"
+
+
+def complain(code: ExitCode, text: str) -> ExitCode:
+    """One line on standard error."""
+    print(f"markstep: {one_line(text)}", file=sys.stderr)
+    return code

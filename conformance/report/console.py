@@ -1,0 +1,216 @@
+"""A report for people: what ran, what was exercised, each failure, one line that repeats it.
+
+Plain text without colour where the output is not a terminal or NO_COLOR is set.
+"""
+
+import sys
+from collections.abc import Iterable
+from typing import IO
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from markstep.conformance.report.model import ActionCount, ClaimCount, Failure, Report, Subject
+from markstep.conformance.report.names import action_names, claim_names
+from markstep.conformance.show import show_program
+from markstep.conformance.verdict import Verdict
+
+COLOURS = {
+    Verdict.CONFORMS: "green",
+    Verdict.KNOWN: "green",
+    Verdict.FIXED: "cyan",
+    Verdict.VIOLATES: "bold red",
+    Verdict.ERROR: "bold magenta",
+    Verdict.INCONCLUSIVE: "yellow",
+    Verdict.UNSUPPORTED: "dim",
+}
+MARKS = {Verdict.CONFORMS: "✓", Verdict.VIOLATES: "✗", Verdict.ERROR: "!"}
+PLAIN_WIDTH = 1000
+"""Where nobody looks, lines are not broken: one row, one line."""
+LONGEST = 40
+"""Lines of a program that are printed; the trace file has all."""
+
+
+def console(file: IO[str] | None = None) -> Console:
+    """A console on which nothing in a text is taken for markup."""
+    stream = file or sys.stdout
+    width = None if stream.isatty() else PLAIN_WIDTH
+    return Console(file=stream, width=width, markup=False, emoji=False, highlight=False)
+
+
+def print_report(report: Report, to: Console, verbose: bool = False) -> None:
+    """The whole report: header, tables, failures, verdict."""
+    print_header(report, to)
+    about_files = bool(report.subjects) and not verbose
+    claims = {id: c for id, c in report.claims.items() if c.broken or not about_files}
+    if claims:
+        print_table(claim_table(claims), to)
+    if report.actions and not about_files:
+        to.print()
+        print_table(action_table(report.actions), to)
+    if report.subjects:
+        print_subjects(report.subjects, to, verbose)
+    for failure in report.failures:
+        print_failure(failure, report, to)
+    print_verdict(report, to)
+
+
+def print_header(report: Report, to: Console) -> None:
+    """What is compared with what: versions first, so that a pasted log can be understood."""
+    parts = {
+        "spec": report.spec_version,
+        "adapter": f"{report.adapter} {report.adapter_version}".strip(),
+        "design": report.design,
+        "profile": report.profile,
+        "seed": "" if report.seed is None else str(report.seed),
+    }
+    shown = "   ".join(f"{name} {value}" for name, value in parts.items() if value)
+    to.print(Text(f"markstep {report.command}", "bold"), Text(f"  {shown}"))
+    if report.platform:
+        to.print(Text(report.platform, "dim"))
+
+
+def print_table(table: Table, to: Console) -> None:
+    """A table; without blanks at the ends of lines where it is not for a terminal."""
+    if to.is_terminal:
+        to.print(table)
+        return
+    with to.capture() as captured:
+        to.print(table)
+    for line in captured.get().splitlines():
+        to.out(line.rstrip())
+
+
+def claim_table(claims: dict[str, ClaimCount]) -> Table:
+    """One line per claim: was it broken, and was it exercised at all."""
+    table = _table("id", "invariant", "verdict", "checked", "witnessed", "broken")
+    names = claim_names()
+    for id, count in sorted(claims.items()):
+        said = _verdict(count.verdict)
+        if count.verdict == Verdict.INCONCLUSIVE:
+            said = Text("not witnessed", "yellow")
+        numbers = map(str, (count.checked, count.witnessed, count.broken or ""))
+        table.add_row(id, names.get(id, ("", ""))[0], said, *numbers)
+    return table
+
+
+def action_table(actions: dict[str, ActionCount]) -> Table:
+    """One line per action: how often it was taken, refused, or ended with an error."""
+    table = _table("id", "action", "exercised", "refused", "errors")
+    names = action_names()
+    for id, count in sorted(actions.items()):
+        numbers = (count.exercised, count.refused, count.errors)
+        table.add_row(id, names.get(id, ""), *(str(n or "") for n in numbers))
+    return table
+
+
+def print_subjects(subjects: list[Subject], to: Console, verbose: bool) -> None:
+    """Logs or traces: the number that conforms, and each that does not."""
+    good = [s for s in subjects if s.verdict.passes]
+    if not verbose and len(subjects) > LONGEST:
+        to.print(Text(f"{len(good)} of {len(subjects)} conform"))
+    listed = (
+        subjects
+        if verbose or len(subjects) <= LONGEST
+        else [s for s in subjects if not s.verdict.passes]
+    )
+    if not listed:
+        return
+    table = _table("file", "verdict", "steps", "")
+    for subject in listed:
+        table.add_row(subject.name, _verdict(subject.verdict), str(subject.steps), subject.message)
+    print_table(table, to)
+
+
+def print_failure(failure: Failure, report: Report, to: Console) -> None:
+    """One failure in the form that every verb prints."""
+    to.print()
+    for line in failure_lines(failure, report):
+        to.print(line, soft_wrap=True)
+
+
+def failure_lines(failure: Failure, report: Report) -> Iterable[Text]:
+    """The lines of one failure."""
+    mark = MARKS.get(failure.verdict, "·")
+    head = Text(f"{mark} {failure.id} {failure.name}".rstrip(), COLOURS[failure.verdict])
+    adapter = f"{failure.adapter} {report.adapter_version}".strip()
+    about = [f"adapter {adapter}" if adapter else "", f"design {failure.design}"]
+    about += [f"spec {report.spec_version}" if report.spec_version else ""]
+    about += [f"at step {failure.step} of {len(failure.program)}"] if failure.program else []
+    yield head.append(f"   {'   '.join(filter(None, about))}", "dim")
+    yield Text(f"  {failure.statement}")
+    yield from _program(failure)
+    for i, line in enumerate(failure.changed):
+        yield _labelled("changed" if i == 0 else "", line)
+    yield _labelled("expected", failure.expected)
+    yield _labelled("observed", failure.observed)
+    for label, value in (("upstream", failure.issue), ("trace", failure.trace_file)):
+        if value:
+            yield _labelled(label, value)
+    if failure.replay:
+        yield _labelled("replay", failure.replay)
+
+
+def _program(failure: Failure) -> Iterable[Text]:
+    lines = show_program(failure.program, failure.step).splitlines()
+    end = min(failure.step + 1, len(lines)) if failure.step >= 0 else len(lines)
+    begin = max(0, end - LONGEST)
+    if begin:
+        yield Text(f"    … {begin} actions before", "dim")
+    for i, line in enumerate(lines[begin:], begin):
+        yield Text(f"  {line}", "bold" if i == failure.step else "")
+
+
+def _labelled(label: str, text: str) -> Text:
+    first, *rest = text.splitlines() or [""]
+    lines = "".join(f"\n{'':13}{line}" for line in rest)
+    return Text(f"  {label:<11}", "dim").append(f"{first}{lines}", "none")
+
+
+def print_verdict(report: Report, to: Console) -> None:
+    """The last lines: the verdict, the amount of work, what stays open, how to run it again."""
+    for note in (*report.vacuous, *report.notes):
+        to.print(Text(f"note: {note}"), soft_wrap=True)
+    to.print()
+    word = Text("interrupted", "yellow") if report.interrupted else _verdict(report.verdict)
+    to.print(word, Text(f"  {_amount(report)}   exit {int(report.exit_code)}"), soft_wrap=True)
+    if report.again:
+        to.print(Text(f"again  {report.again}", "dim"), soft_wrap=True)
+
+
+def _amount(report: Report) -> str:
+    parts = [f"{report.duration_s:.1f} s"]
+    if report.subjects:
+        parts.insert(0, f"{len(report.subjects)} files")
+    elif report.programs:
+        parts.insert(0, f"{report.programs} programs")
+    if report.steps:
+        parts.insert(-1, f"{report.steps} steps ({report.rates['steps_per_s']:.0f}/s)")
+    if report.small_steps:
+        rate = report.rates["small_steps_per_s"]
+        parts.insert(-1, f"{report.small_steps} small steps ({rate:.0f}/s)")
+    if report.claims:
+        seen = sum(bool(count.witnessed) for count in report.claims.values())
+        parts.insert(-1, f"{seen} of {len(report.claims)} witnesses seen")
+    if report.failures:
+        parts.insert(-1, f"{len(report.failures)} failures")
+    return ", ".join(parts)
+
+
+def _verdict(verdict: Verdict) -> Text:
+    return Text(verdict.value, COLOURS[verdict])
+
+
+def _table(*columns: str) -> Table:
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), title_justify="left")
+    for name in columns:
+        numeric = name in ("checked", "witnessed", "broken", "exercised", "refused", "errors")
+        table.add_column(
+            name,
+            justify="right" if numeric or name == "steps" else "left",
+            header_style="bold",
+            no_wrap=name != "",
+            overflow="fold",
+        )
+    return table

@@ -1,0 +1,187 @@
+"""What the verbs of the command line do: check the arguments, do the work, write the report."""
+
+import json
+import platform
+import secrets
+import shlex
+import sys
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.metadata import entry_points
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from markstep.conformance.adapter import GROUP, AdapterError, Factory, load
+from markstep.conformance.exit_codes import ExitCode
+from markstep.conformance.files import check_directory, check_writable, find, write_atomically
+from markstep.conformance.progress import Progress
+from markstep.conformance.report.console import console, print_report
+from markstep.conformance.report.model import Report
+from markstep.conformance.report.traces import save_traces
+from markstep.conformance.usage import UsageError, pick
+from markstep.spec import SPEC_VERSION
+from markstep.spec.design import DESIGNS, Design
+from markstep.spec.trace import SUFFIX, TraceError, read_trace
+
+LOG_SUFFIXES = (".jsonl.gz",)
+SEED_BITS = 32
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """Where the report goes besides the terminal."""
+
+    junit_xml: Path | None
+    json: Path | None
+    out: Path
+    verbose: bool = False
+
+    def check(self) -> None:
+        """Fail before the work. Raises UsageError."""
+        check_writable("--junit-xml", self.junit_xml)
+        check_writable("--json", self.json)
+        check_directory("--out", self.out)
+
+
+def run_verb(
+    adapter: str, design: str, profile: str, seed: int | None, outputs: Outputs
+) -> ExitCode:
+    """`markstep run`."""
+    from markstep.conformance.check import PROFILES, check
+
+    pick("--profile", profile, PROFILES)
+    law = the_design(design)
+    outputs.check()
+    factory = the_adapter(adapter)
+    if seed is None:
+        seed = secrets.randbits(SEED_BITS)
+    elif seed < 0:
+        raise UsageError("--seed", f"{seed} is negative", "give a number from 0 on")
+    with Progress("programs") as progress:
+        report = check(factory, design=law, profile=profile, seed=seed, progress=progress)
+    report.adapter = adapter
+    report.again = again("run", adapter=adapter, design=design, profile=profile, seed=seed)
+    return finish(report, outputs)
+
+
+def replay_verb(
+    given: list[str], adapter: str | None, design: str | None, outputs: Outputs
+) -> ExitCode:
+    """`markstep replay`."""
+    from markstep.conformance.replay import replay_traces
+
+    law = the_design(design) if design is not None else None
+    outputs.check()
+    traces = []
+    for path in find("replay", given, (SUFFIX,)):
+        try:
+            traces.append((path, read_trace(path)))
+        except TraceError as error:
+            raise UsageError("replay", str(error)) from error
+    factory = the_adapter(adapter) if adapter is not None else None
+    with Progress("traces") as progress:
+        report = replay_traces(traces, factory, law, progress)
+    report.adapter = adapter or ""
+    report.again = again("replay", *given, adapter=adapter, design=design)
+    return finish(report, outputs)
+
+
+def monitor_verb(given: list[str], design: str, outputs: Outputs) -> ExitCode:
+    """`markstep monitor`."""
+    from markstep.conformance.monitor import monitor
+
+    law = the_design(design)
+    outputs.check()
+    paths = find("monitor", given, LOG_SUFFIXES)
+    with Progress("logs") as progress:
+        report = monitor(paths, law, progress=progress)
+    report.again = again("monitor", *given, design=design)
+    return finish(report, outputs)
+
+
+def explore_verb(
+    design: str,
+    limits: dict[str, int | None],
+    families: list[str],
+    max_states: int,
+    claims: list[str],
+    outputs: Outputs,
+) -> ExitCode:
+    """`markstep explore`."""
+    from markstep.conformance.exploration import explore_report
+    from markstep.spec.alphabet import FAMILIES, Bound
+    from markstep.spec.invariants import CLAIMS
+
+    law = the_design(design)
+    for claim in claims:
+        pick("--claim", claim, CLAIMS)
+    for family in families:
+        pick("--families", family, FAMILIES)
+    for name, value in {**limits, "max-states": max_states}.items():
+        if value is not None and value < 0:
+            raise UsageError(f"--{name}", f"{value} is negative", "give a number from 0 on")
+    outputs.check()
+    given: dict[str, Any] = {**limits, "max_states": max_states}
+    bound = Bound(**given, families=tuple(families) or FAMILIES)
+    with Progress("states") as progress:
+        report = explore_report(law, bound, claims, progress)
+    report.again = again(
+        "explore", design=design, **given, families=families or None, claim=claims or None
+    )
+    return finish(report, outputs)
+
+
+def bench_verb(target: Path | None) -> ExitCode:
+    """`markstep bench`."""
+    if find_spec("markstep.conformance.benchmark") is None:
+        raise UsageError("bench", "the benchmark is not part of this installation")
+    check_writable("--json", target)
+    results: Any = import_module("markstep.conformance.benchmark").main()
+    if target is not None and results is not None:
+        write_atomically(target, json.dumps(results, indent=1) + "\n")
+    return ExitCode.CONFORMS
+
+
+def finish(report: Report, outputs: Outputs) -> ExitCode:
+    """Save the traces of failures, print the report, write it where it is wanted."""
+    report.spec_version = report.spec_version or SPEC_VERSION
+    report.platform = report.platform or f"Python {platform.python_version()}, {platform.system()}"
+    save_traces(report, outputs.out)
+    if outputs.json is not None:
+        text = json.dumps(report.to_json(), indent=1, ensure_ascii=False)
+        write_atomically(outputs.json, text + "\n")
+    if outputs.junit_xml is not None:
+        from markstep.conformance.report.junit import to_junit
+
+        write_atomically(outputs.junit_xml, to_junit(report))
+    print_report(report, console(sys.stdout), outputs.verbose)
+    return report.exit_code
+
+
+def the_design(name: str) -> Design:
+    """The design that an option names. Raises UsageError."""
+    return DESIGNS[pick("--design", name, DESIGNS)]
+
+
+def the_adapter(name: str) -> Factory:
+    """The adapter that an option names: a name that nobody has is a mistake of the user, one that
+    cannot be loaded is an error of the adapter."""
+    if ":" not in name:
+        pick("--adapter", name, sorted(p.name for p in entry_points(group=GROUP)))
+    try:
+        return load(name)
+    except AdapterError:
+        raise
+    except Exception as error:
+        raise AdapterError(f"{name!r}: {type(error).__name__}: {error}") from error
+
+
+def again(verb: str, *given: str, **options: object) -> str:
+    """A command line for the shell."""
+    words = ["markstep", verb, *given]
+    for name, value in options.items():
+        for item in value if isinstance(value, list) else [value]:
+            if item is not None:
+                words += [f"--{name.replace('_', '-')}", str(item)]
+    return shlex.join(words)
