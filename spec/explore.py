@@ -3,6 +3,9 @@
 A state is visited once up to renaming (`markstep.spec.canonical`). Paths are ordered by the number of
 program actions and failures in them, so the first violation of a claim is a shortest program that
 violates it; the steps of a call cost nothing. The search goes on behind a violation.
+
+A state in the middle of a call that has exactly one successor is not stored: all its steps are
+judged, and what can be reached from it can be reached from its successor.
 """
 
 from collections import deque
@@ -17,8 +20,10 @@ from markstep.spec.invariants import CLAIMS_IN_ORDER, Claim, Step
 from markstep.spec.machine import AnyAction, step
 from markstep.spec.naming import names_given, renamed_action
 from markstep.spec.rules.transfer import buffers_in_use
+from markstep.spec.schedule import FACTLESS
 from markstep.spec.state import State
 
+Path = tuple[AnyAction, ...]
 Progress = Callable[["Exploration", int], None]
 
 
@@ -54,11 +59,11 @@ class _Search:
         self.result = Exploration(design, bound)
         self.index: dict[bytes, int] = {}
         self.parents: list[int] = []
-        self.actions: list[AnyAction | None] = []
+        self.actions: list[tuple[AnyAction, ...]] = []
         self.pending = list(CLAIMS_IN_ORDER)
         self.unseen = list(CLAIMS_IN_ORDER)
 
-    def add(self, state: State, parent: int, action: AnyAction | None) -> tuple[int, State] | None:
+    def add(self, state: State, parent: int, actions: Path) -> tuple[int, State] | None:
         """The canonical state with its number if it is new."""
         form = canonical(state)
         packed = pack(form.key)
@@ -67,26 +72,24 @@ class _Search:
         number = len(self.parents)
         self.index[packed] = number
         self.parents.append(parent)
-        self.actions.append(action)
+        self.actions.append(actions)
         return number, renamed(state, form)
 
     def path(self, number: int) -> list[AnyAction]:
         """Actions to a state, each in the names of the canonical state before it."""
         actions: list[AnyAction] = []
         while number >= 0:
-            action = self.actions[number]
-            if action is not None:
-                actions.append(action)
+            actions.extend(reversed(self.actions[number]))
             number = self.parents[number]
         return actions[::-1]
 
-    def judge(self, number: int, before: State, action: AnyAction, after: State) -> None:
-        """Check the claims that are neither violated nor witnessed yet."""
-        seen = Step(before, action, after, self.result.design)
+    def judge(self, number: int, before: State, actions: Path, after: State) -> None:
+        """Check the claims that are neither violated nor witnessed yet on the last of the actions."""
+        seen = Step(before, actions[-1], after, self.result.design)
         violated = [claim for claim in self.pending if not claim.predicate(seen)]
         for claim in violated:
             self.pending.remove(claim)
-            path = (*self.path(number), action)
+            path = (*self.path(number), *actions)
             self.result.counterexamples[claim.id] = readable(path, self.result.design)
         for claim in [claim for claim in self.unseen if claim.witness(seen)]:
             self.unseen.remove(claim)
@@ -102,7 +105,7 @@ def explore(design: Design, bound: Bound, progress: Progress | None = None) -> E
     """Visit every state within the bound and judge every step between them."""
     search, started = _Search(design, bound), monotonic()
     result = search.result
-    first = search.add(State(), -1, None)
+    first = search.add(State(), -1, ())
     level = deque([first] if first is not None else [])
     while level and (bound.actions is None or result.depth <= bound.actions):
         level = explore_level(search, level, progress)
@@ -118,14 +121,14 @@ def explore_level(
     search: _Search, level: deque[tuple[int, State]], progress: Progress | None
 ) -> deque[tuple[int, State]]:
     """Follow all steps without cost from the states of one length; the states of the next length."""
-    later: dict[bytes, tuple[State, int, AnyAction]] = {}
+    later: dict[bytes, tuple[State, int, Path]] = {}
     while level:
         number, state = level.popleft()
-        for action, after in successors(search, number, state):
-            if cost(action):
-                later.setdefault(pack(canonical(after).key), (after, number, action))
+        for actions, after in successors(search, number, state):
+            if cost(actions[0]):
+                later.setdefault(pack(canonical(after).key), (after, number, actions))
                 continue
-            found = search.add(after, number, action)
+            found = search.add(after, number, actions)
             if found is not None:
                 level.append(found)
         if progress is not None and number % 1000 == 0:
@@ -136,21 +139,36 @@ def explore_level(
     return deque(found for found in found_all if found is not None)
 
 
-def successors(search: _Search, number: int, state: State) -> list[tuple[AnyAction, State]]:
+def successors(search: _Search, number: int, state: State) -> list[tuple[Path, State]]:
     """Every step from a state that stays within the bound; each is judged."""
-    result, bound = search.result, search.result.bound
     reached = []
-    for action in moves(state, result.design, bound):
-        after = step(state, action, result.design)
-        if after is None:
-            continue
-        result.transitions += 1
-        search.judge(number, state, action, after)
-        if within(after, bound):
-            reached.append((action, after))
-        else:
-            result.bound_hit = True
+    for action in moves(state, search.result.design, search.result.bound):
+        after = step(state, action, search.result.design)
+        if after is not None:
+            actions, end = follow(search, number, state, action, after)
+            if within(end, search.result.bound):
+                reached.append((actions, end))
+            else:
+                search.result.bound_hit = True
     return reached
+
+
+def follow(
+    search: _Search, number: int, before: State, action: AnyAction, after: State
+) -> tuple[Path, State]:
+    """Go on through the states that have one successor; the actions taken and the last state."""
+    path: Path = (action,)
+    search.judge(number, before, path, after)
+    search.result.transitions += 1
+    while after.call.phase in FACTLESS and not after.execution.running:
+        before, path = after, (*path, FACTLESS[after.call.phase])
+        moved = step(before, path[-1], search.result.design)
+        if moved is None:
+            raise AssertionError(f"{path[-1]} is not enabled in {before.call}")
+        after = moved
+        search.judge(number, before, path, after)
+        search.result.transitions += 1
+    return path, after
 
 
 def within(state: State, bound: Bound) -> bool:
