@@ -10,7 +10,8 @@ from math import prod
 from typing import Any
 
 from markstep.spec import vocabulary as v
-from markstep.spec.machine import AnyAction, names
+from markstep.spec.machine import ACTIONS, AnyAction, names
+from markstep.spec.state import Phase
 
 SHORT = {v.DType.F32: "f32", v.DType.S32: "s32"}
 
@@ -29,12 +30,14 @@ def show(action: AnyAction) -> str:
 
 
 def show_program(program: Sequence[AnyAction], failing: int | None = None) -> str:
-    """A program, one numbered line per action; the failing step is marked."""
+    """A program, one numbered line per action; phases of calls are indented, the failing step is
+    marked."""
     width = len(str(max(len(program) - 1, 0)))
     lines = []
     for i, action in enumerate(program):
         mark = ">" if i == failing else " "
-        lines.append(f"{mark} {i:>{width}}  {show(action)}")
+        indent = "" if ACTIONS[type(action)].phase == Phase.IDLE else "  "
+        lines.append(f"{mark} {i:>{width}}  {indent}{show(action)}")
     return "\n".join(lines)
 
 

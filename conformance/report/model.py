@@ -137,7 +137,7 @@ class Report:
             return ExitCode.INTERRUPTED
         verdicts = {self.verdict, *(failure.verdict for failure in self.failures)}
         codes = [CODES.get(verdict, ExitCode.CONFORMS) for verdict in verdicts]
-        if self.vacuous or not (self.steps or self.subjects):
+        if self.vacuous or not self.steps:
             codes.append(ExitCode.VACUOUS)
         return worst(codes)
 
