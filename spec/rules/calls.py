@@ -41,13 +41,13 @@ def record_rows(s: State, names: tuple[TensorName, ...]) -> list[int]:
 
 
 def sync(s: State, a: Sync, design: Design) -> None:
-    """A10. (force, sync or not, run, wait or not)."""
+    """A10. Evaluate the given records: force, run; donate only with `sync`; wait or not."""
     call = call_about(s, CallKind.SYNC, record_rows(s, a.tensors))
     call.force, call.sync, call.wait = True, a.sync, a.wait
 
 
 def sync_live(s: State, a: SyncLive, design: Design) -> None:
-    """A11. A10 with every live record, in the order of the registry."""
+    """A11. A10 with every live record, in the order of the registry, and with `sync`."""
     call = call_about(s, CallKind.SYNC, s.live_rows())
     call.force, call.sync, call.wait = True, True, a.wait
 
@@ -59,29 +59,29 @@ def step_barrier(s: State, a: StepBarrier, design: Design) -> None:
 
 
 def warm_up(s: State, a: WarmUp, design: Design) -> None:
-    """A13. (not force, sync or not, compile only)."""
+    """A13. Compile what the given records would need: no force, nothing runs."""
     call = call_about(s, CallKind.WARM_UP, record_rows(s, a.tensors))
     call.sync = a.sync
 
 
 def read_one(s: State, a: ReadOne, design: Design) -> None:
-    """A14. Barrier, then get_buf, which may become (force, not sync, run, wait)."""
+    """A14. Barrier, then get_buf; pending work is evaluated with force, without `sync`, waiting."""
     row = s.tensors[a.tensor]
     call_about(s, CallKind.READ_ONE, [row], Phase.READ).target = row
 
 
 def read_many(s: State, a: ReadMany, design: Design) -> None:
-    """A15. (not force, run, wait)."""
+    """A15. Evaluate without force and wait; pending work stays pending."""
     call_about(s, CallKind.READ_MANY, record_rows(s, a.tensors)).wait = True
 
 
 def graph_hash(s: State, a: GraphHash, design: Design) -> None:
-    """A16. (not force), collect and hash only."""
+    """A16. Collect without force, number the parameters, and give the key."""
     call_about(s, CallKind.GRAPH_HASH, record_rows(s, a.tensors))
 
 
 def run_cached(s: State, a: RunCached, design: Design) -> None:
-    """A17. (not force), run by key on the leaves of the given tensors, never waits."""
+    """A17. Run the program with the key of A16 on the leaves of the given records; never waits."""
     call_about(s, CallKind.RUN_CACHED, record_rows(s, a.tensors)).outs = a.outs
 
 
@@ -91,7 +91,7 @@ def wait_device(s: State, a: WaitDevice, design: Design) -> None:
 
 
 def set_donor_config(s: State, a: SetDonorConfig, design: Design) -> None:
-    """A20."""
+    """A20. From now on donation marks are honoured everywhere, or not."""
     s.device.donor_config = a.flag
     succeed(s)
 
@@ -102,13 +102,13 @@ def dump_graph(s: State, a: DumpGraph, design: Design) -> None:
 
 
 def allow_execution(s: State, a: AllowExecution, design: Design) -> None:
-    """A23."""
+    """A23. From now on compiling and executing raise, or not."""
     s.device.allow_execution = a.flag
     succeed(s)
 
 
 def evict_cache(s: State, a: EvictCache, design: Design) -> None:
-    """A24."""
+    """A24. The compilation cache forgets everything."""
     s.payload.evict()
     succeed(s)
 
