@@ -229,7 +229,8 @@ def invariants() -> str:
         "column *broken by* says that `torch_xla_2_9` breaks it, and through which of the known\n"
         "hazards; a dash: through none that was known before.\n"
         "A claim has the number of its invariant in [the\n"
-        "description](../explanation/semantics.md) §6; from `I87` on, and with a letter, they are our own.\n\n"
+        "description](../explanation/semantics.md) §6; from `I87` on, and with a letter, they are\n"
+        "our own.\n\n"
         "## Of states and steps\n\n"
         "A *state* claim speaks of every reachable state, a *step* claim of every small step.\n\n"
         + table(

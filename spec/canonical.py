@@ -214,5 +214,3 @@ def tensors_in_order(s: State, record_order: list[int]) -> list[TensorName]:
     for name, row in s.tensors.items():
         by_row[row].append(name)
     return [name for r in record_order for name in by_row[r]]
-
-

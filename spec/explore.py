@@ -1,7 +1,7 @@
 """Searching every reachable state within a bound, with the payload erased.
 
-A state is visited once up to renaming (`markstep.spec.canonical`). Paths are ordered by the number of
-program actions and failures in them, so the first violation of a claim is a shortest program that
+A state is visited once up to renaming (`markstep.spec.canonical`). Paths are ordered by the number
+of program actions and failures in them, so the first violation of a claim is a shortest program that
 violates it; the steps of a call cost nothing. The search goes on behind a violation.
 
 A state in the middle of a call that has exactly one successor is not stored: all its steps are
@@ -16,7 +16,7 @@ from time import monotonic
 from markstep.spec.alphabet import Bound, cost, moves
 from markstep.spec.canonical import canonical, renamed, tensors_in_order
 from markstep.spec.design import Design
-from markstep.spec.invariants import CLAIMS_IN_ORDER, Claim, Step
+from markstep.spec.invariants import CLAIMS_IN_ORDER, Step
 from markstep.spec.machine import AnyAction, step
 from markstep.spec.naming import names_given, renamed_action
 from markstep.spec.rules.transfer import buffers_in_use
@@ -84,7 +84,7 @@ class _Search:
         return actions[::-1]
 
     def judge(self, number: int, before: State, actions: Path, after: State) -> None:
-        """Check the claims that are neither violated nor witnessed yet on the last of the actions."""
+        """Check the claims that are neither violated nor witnessed yet on the last action."""
         seen = Step(before, actions[-1], after, self.result.design)
         violated = [claim for claim in self.pending if not claim.predicate(seen)]
         for claim in violated:
@@ -120,7 +120,7 @@ def explore(design: Design, bound: Bound, progress: Progress | None = None) -> E
 def explore_level(
     search: _Search, level: deque[tuple[int, State]], progress: Progress | None
 ) -> deque[tuple[int, State]]:
-    """Follow all steps without cost from the states of one length; the states of the next length."""
+    """Follow all steps without cost from states of one length; the states of the next length."""
     later: dict[bytes, tuple[State, int, Path]] = {}
     while level:
         number, state = level.popleft()

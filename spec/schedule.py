@@ -109,6 +109,8 @@ def fits(state: State, action: AnyAction) -> bool:
         case RunCached():
             outs = len(set(action.outs))
             return len(action.outs) == outs >= len(results_of_cached_run(state, action.tensors))
+        case CompleteExecution():
+            return not sure_to_fail(state)
     return True
 
 
@@ -155,11 +157,16 @@ def next_move(state: State, design: Design) -> AnyAction:
 
 def end_of_execution(state: State, design: Design) -> CompleteExecution | FailExecution:
     """How the running execution ends: the payload knows whether its program can run."""
-    execution = state.execution
-    nodes = execution.program.order if execution.program is not None else ()
-    if execution.doomed or any(node.op == "expand_huge" for node in nodes):
+    if sure_to_fail(state):
         return FailExecution(deletes=not design.failure_keeps_donors)
     return CompleteExecution(spares=spared(state))
+
+
+def sure_to_fail(state: State) -> bool:
+    """Whether the running program cannot end well: arguments do not fit, or it asks too much."""
+    program = state.execution.program
+    huge = program is not None and any(node.op == "expand_huge" for node in program.order)
+    return state.execution.doomed or huge
 
 
 def spared(state: State) -> int:

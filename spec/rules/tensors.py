@@ -216,15 +216,16 @@ def copy_into(s: State, a: CopyInto, design: Design) -> None:
     remembers that the buffer belongs to somebody else (H-04)."""
     # GUARD
     target, source = s.tensors[a.target], s.tensors[a.source]
+    if target == source:
+        return succeed(s)
     if lost(s.records[target]) or not get_ir(s, source, design):  # A06.G1, A06.G2
         return fail(s, ErrorKind.LOST)
     # EFFECT
-    if target != source:
-        record = s.records[target]
-        borrow(record, s.records[source])
-        record.alias_id = record.id
-        record.is_cloned = design.borrow_is_flagged and record.ir == IrKind.LEAF
-        record.error = 0
+    record = s.records[target]
+    borrow(record, s.records[source])
+    record.alias_id = record.id
+    record.is_cloned = design.borrow_is_flagged and record.ir == IrKind.LEAF
+    record.error = 0
     # OBSERVE
     return succeed(s)
 
