@@ -19,12 +19,12 @@ from markstep.conformance.views import (
     checked_view,
     compare_outcomes,
     compare_views,
+    law_outcome,
     law_view,
     new_naming,
 )
 from markstep.spec import machine
 from markstep.spec.design import Design
-from markstep.spec.observe import outcome
 from markstep.spec.schedule import end_of_execution, initial_state, perform
 from markstep.spec.state import State
 from markstep.spec.vocabulary import Action, ErrorKind, Observation
@@ -125,7 +125,7 @@ class Session:
         moved = []
         for p in possible:
             state = perform(p.state, action, self.design, self.observer)
-            seen = outcome(state) if state is not None else REFUSED
+            seen = law_outcome(state, action) if state is not None else REFUSED
             moved.append(Possibility(state or p.state, p.naming, p.totals, seen))
         return moved
 

@@ -30,11 +30,13 @@ def warm_up(ctx: Context, records: list[Record], *, sync: bool) -> None:
     with ctx.lock:
         outputs, graph = _walk(records)
         donors = find_donors(ctx, outputs, graph, sync=True) if sync and outputs else []
-        if outputs and not ctx.allowed and graph.key(donors) not in ctx.cache:
-            raise refused(outputs)
         collect(ctx, records, force=False)
-        if outputs:
-            look_up(ctx, graph, donors)
+        if not outputs:
+            return
+        if not ctx.allowed and graph.key(donors) not in ctx.cache:
+            ctx.count("UncachedCompile")
+            raise refused(outputs)
+        look_up(ctx, graph, donors)
 
 
 def graph_hash(ctx: Context, records: list[Record]) -> str:

@@ -135,7 +135,16 @@ def _failure(ctx: Context, execution: Execution, cause: BaseException) -> Failur
     of = names(execution.outputs)
     kind = "made to fail" if isinstance(cause, InjectedFailure) else type(cause).__name__
     text = f"execution {execution.number}, of {of}, failed ({kind}): {_first_line(cause)}"
+    _forget_frames(cause)
     return Failure(ctx.failures, text, cause)
+
+
+def _forget_frames(cause: BaseException | None) -> None:
+    """Drop the tracebacks of an exception that is kept: their frames hold records, and a tensor
+    that nobody has any more must not be computed."""
+    while cause is not None:
+        cause.__traceback__ = None
+        cause = cause.__cause__ or cause.__context__
 
 
 def _first_line(cause: BaseException) -> str:

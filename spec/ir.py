@@ -124,21 +124,22 @@ def graph_key(design: Design, force: bool, roots: Roots, donors: tuple[int, ...]
 
 
 def exact_wiring(order: list[Node], roots: Roots) -> object:
-    """The graph itself up to the names of nodes and buffers: ops, positions, sharing, roots."""
-    position = {node: i for i, node in enumerate(order)}
-    numbers: dict[int, int] = {}
-    lines = tuple(
-        (
-            node.op,
-            node.value,
-            node.shape,
-            node.dtype.value,
-            numbers.setdefault(node.buffer, len(numbers)) if node.op == DEVICE_DATA else None,
-            tuple(position[o] for o in node.operands),
-        )
-        for node in order
-    )
-    return lines, tuple(position[root] for root in roots)
+    """The graph itself up to the names of nodes and buffers: ops, positions, sharing, roots.
+
+    Leaves over one buffer are one parameter, so they are one node here.
+    """
+    position: dict[Node, int] = {}
+    parameters: dict[int, int] = {}
+    lines: list[object] = []
+    for node in order:
+        known = parameters.get(node.buffer) if node.op == DEVICE_DATA else None
+        position[node] = known if known is not None else len(lines)
+        if node.op == DEVICE_DATA:
+            parameters[node.buffer] = position[node]
+        if known is None:
+            operands = tuple([position[o] for o in node.operands])
+            lines.append((node.op, node.value, node.shape, node.dtype.value, operands))
+    return tuple(lines), tuple([position[root] for root in roots])
 
 
 @dataclass(frozen=True, eq=False, slots=True)

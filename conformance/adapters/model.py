@@ -3,10 +3,9 @@
 from collections.abc import Mapping
 
 from markstep.conformance.adapter import ALL_CAPABILITIES
-from markstep.conformance.views import law_view
+from markstep.conformance.views import law_outcome, law_view
 from markstep.spec import SPEC_VERSION
 from markstep.spec.design import SOUND, Design
-from markstep.spec.observe import outcome
 from markstep.spec.schedule import initial_state, perform
 from markstep.spec.state import State
 from markstep.spec.vocabulary import Action, ErrorKind, Observation, View
@@ -34,7 +33,7 @@ class ModelAdapter:
         if after is None:
             return Observation(ErrorKind.BAD_ARGUMENT, message=f"not possible here: {action}")
         self.state = after
-        return outcome(after)
+        return law_outcome(after, action)
 
     def observe(self) -> View:
         """The view of every tensor, and how far each counter moved."""

@@ -57,15 +57,16 @@ def read_host(s: State, record: Record) -> None:
 
 
 def download(s: State, a: Download, design: Design) -> None:
-    """A52. Only a buffer with a value can be fetched."""
-    wanted = s.call.order
+    """A52. Only a buffer with a value can be fetched; what this call waited for may have failed."""
+    if deliver(s, design):  # A52.G4
+        return None
     if s.call.kind == CallKind.READ_ONE:
         record = s.records[s.call.target]
         if record.handle != NONE:
             return finish_download(s, bit(record.handle), design)
         return finish_download(s, bit(record.leaf), design)
     mask = 0
-    for r in wanted:
+    for r in s.call.order:
         record = s.records[r]
         if has(s.call.outputs, r):
             continue

@@ -1,0 +1,217 @@
+"""The JAX executor of `markstep.impl` behind the adapter protocol."""
+
+from importlib.metadata import version
+
+import numpy as np
+
+from markstep.conformance.adapter import ALL_CAPABILITIES
+from markstep.conformance.views import COMPARED_COUNTERS
+from markstep.impl.aval import HostArray
+from markstep.impl.errors import ExecutorError, bad_argument
+from markstep.impl.executor import Executor
+from markstep.impl.lower import CompileMode
+from markstep.impl.tensors import Tensor
+from markstep.spec import vocabulary as v
+from markstep.spec.vocabulary import DType, Nested, Observation, TensorName
+
+COMPILED_EVERY = 50
+"""One program of so many is really compiled by XLA, the others run op by op."""
+COMPILED_FIRST = 5
+"""And the first few of each run are: no run does without."""
+
+
+class ReferenceAdapter:
+    """A fresh executor for each program; executions end by A30 and A31, or when a call waits."""
+
+    name = "reference"
+    capabilities = ALL_CAPABILITIES
+
+    def __init__(self, compile_mode: CompileMode | None = None) -> None:
+        """``compile_mode``: that of every program; None: mostly "interpret", sometimes "xla"."""
+        self.version = version("markstep")
+        self._fixed, self._resets = compile_mode, 0
+        self._executor = Executor(compile_mode or "interpret", manual=True)
+        self._tensors: dict[TensorName, Tensor] = {}
+        self._results: dict[TensorName, HostArray] = {}
+        self._counters: dict[str, int] = {}
+
+    def reset(self) -> None:
+        """A new executor; what JAX has compiled for single ops stays."""
+        self._executor = Executor(self._fixed or self._next_mode(), manual=True)
+        self._tensors, self._results, self._counters = {}, {}, {}
+        self._resets += 1
+
+    def _next_mode(self) -> CompileMode:
+        compiled = self._resets < COMPILED_FIRST or self._resets % COMPILED_EVERY == 0
+        return "xla" if compiled else "interpret"
+
+    def apply(self, action: v.Action) -> Observation:
+        """One action. Every error of the executor is one of the vocabulary's."""
+        try:
+            return Observation(value=self._call(action))
+        except ExecutorError as error:
+            return Observation(error.kind, message=str(error))
+
+    def observe(self) -> v.View:
+        """The description of every tensor, and how far each counter moved."""
+        now, before = self._executor.counters, self._counters
+        self._counters = now
+        moved = {name: now[name] - before.get(name, 0) for name in COMPARED_COUNTERS}
+        return v.View({name: self._view(t) for name, t in self._tensors.items()}, moved)
+
+    def close(self) -> None:
+        """Nothing outlives the executor."""
+
+    def _view(self, tensor: Tensor) -> v.TensorView:
+        seen = self._executor.describe(tensor)
+        return v.TensorView(
+            seen.record,
+            seen.alias,
+            seen.ir,
+            seen.data,
+            seen.buffer,
+            seen.host,
+            seen.shape,
+            DType(seen.dtype),
+        )
+
+    # ---- names ------------------------------------------------------------------------------
+
+    def _get(self, name: TensorName) -> Tensor:
+        if name not in self._tensors:
+            raise bad_argument(f"there is no tensor t{name}")
+        return self._tensors[name]
+
+    def _all(self, names: tuple[TensorName, ...]) -> list[Tensor]:
+        return [self._get(name) for name in names]
+
+    def _new(self, name: TensorName) -> TensorName:
+        if name in self._tensors:
+            raise bad_argument(f"the name t{name} is taken")
+        return name
+
+    # ---- actions ----------------------------------------------------------------------------
+
+    def _trace(self, action: v.Action) -> None:
+        """Actions that make, change or drop tensors; nothing runs."""
+        executor, tensors = self._executor, self._tensors
+        match action:
+            case v.CreateFromHost():
+                new = self._new(action.out)
+                array = _array(action.value, action.shape, action.dtype)
+                tensors[new] = executor.tensor(array, upload=action.upload)
+            case v.CreatePlaceholder():
+                new = self._new(action.out)
+                tensors[new] = executor.placeholder(action.shape, action.dtype.value)
+            case v.Apply():
+                new, inputs = self._new(action.out), self._all(action.inputs)
+                tensors[new] = executor.call(action.op, *inputs, scalar=action.scalar)
+            case v.AssignInPlace():
+                target, others = self._get(action.target), self._all(action.others)
+                executor.call_in_place(target, action.op, *others, scalar=action.scalar)
+            case v.Clone():
+                new = self._new(action.out)
+                tensors[new] = self._get(action.source).clone()
+            case v.CopyInto():
+                self._get(action.target).copy_(self._get(action.source))
+            case v.CopyFromHost():
+                target = self._get(action.target)
+                array = _array(action.value, target.shape, DType(target.dtype.name))
+                target.copy_(array, upload=action.upload)
+            case v.Detach():
+                new = self._new(action.out)
+                tensors[new] = self._get(action.source).detach()
+            case v.Drop():
+                self._get(action.tensor)
+                del tensors[action.tensor]
+            case _:
+                raise bad_argument(f"unknown action {action!r}")
+
+    def _call(self, action: v.Action) -> object:
+        """Actions that may compile, run or wait, and switches. The value, if there is one."""
+        executor = self._executor
+        match action:
+            case v.Sync():
+                executor.sync(self._all(action.tensors), sync=action.sync, wait=action.wait)
+            case v.SyncLive():
+                executor.sync_live(wait=action.wait)
+            case v.StepBarrier():
+                executor.mark_step(wait=action.wait)
+            case v.WarmUp():
+                executor.warm_up(self._all(action.tensors), sync=action.sync)
+            case v.ReadOne():
+                return _flat(executor.read(self._get(action.tensor)))
+            case v.ReadMany():
+                return self._read_many(action)
+            case v.GraphHash():
+                return executor.graph_hash(self._all(action.tensors))
+            case v.RunCached():
+                self._run_cached(action)
+            case v.SetDonation():
+                return executor.set_donation(self._get(action.tensor), action.flag)
+            case v.DumpGraph():
+                executor.dump_graph(self._all(action.tensors))
+            case v.WriteToResult():
+                self._write_to_result(action)
+            case v.CompleteExecution() | v.FailExecution():
+                self._end(action)
+            case _:
+                self._switch(action)
+        return None
+
+    def _switch(self, action: v.Action) -> None:
+        executor = self._executor
+        match action:
+            case v.ClearPending():
+                executor.clear_pending()
+            case v.SetDonorConfig():
+                executor.set_donor_config(action.flag)
+            case v.WaitDevice():
+                executor.wait_device()
+            case v.AllowExecution():
+                executor.allow_execution(action.flag)
+            case v.EvictCache():
+                executor.clear_cache()
+            case _:
+                self._trace(action)
+
+    def _read_many(self, action: v.ReadMany) -> tuple[Nested, ...]:
+        arrays = self._executor.read_many(self._all(action.tensors))
+        self._results.update(zip(action.tensors, arrays, strict=True))
+        return tuple(map(_flat, arrays))
+
+    def _run_cached(self, action: v.RunCached) -> None:
+        tensors, outs = self._all(action.tensors), action.outs
+        if any(name in self._tensors for name in outs) or len(set(outs)) < len(outs):
+            raise bad_argument("a name for a result is taken")
+        pending = len({t.record for t in tensors if t.record.is_pending()})
+        if pending > len(outs):
+            raise bad_argument(f"{pending} results, but {len(outs)} names for them")
+        results = self._executor.run_cached(tensors)
+        self._tensors.update(zip(outs, results, strict=False))
+
+    def _write_to_result(self, action: v.WriteToResult) -> None:
+        """A25: the array that A15 returned last for the tensor, if any."""
+        self._get(action.tensor)
+        result = self._results.get(action.tensor)
+        if result is not None:
+            np.add(result, 1, out=result, casting="unsafe")
+
+    def _end(self, action: v.CompleteExecution | v.FailExecution) -> None:
+        if not self._executor.running:
+            raise bad_argument("nothing runs on the device")
+        if isinstance(action, v.CompleteExecution):
+            self._executor.complete()
+        else:
+            self._executor.fail()
+
+
+def _array(value: Nested, shape: tuple[int, ...], dtype: DType) -> HostArray:
+    try:
+        return np.array(value, dtype.value).reshape(shape)
+    except ValueError as error:
+        raise bad_argument(f"{len(value)} values do not fill the shape {shape}") from error
+
+
+def _flat(array: HostArray) -> Nested:
+    return tuple(array.ravel().tolist())
