@@ -13,7 +13,7 @@ from markstep.spec.design import Design
 from markstep.spec.evaluator import Value
 from markstep.spec.graph import GraphPayload
 from markstep.spec.ir import number_parameters, post_order
-from markstep.spec.machine import AnyAction, blocked, enabled, step
+from markstep.spec.machine import ENVIRONMENT, AnyAction, blocked, enabled, step
 from markstep.spec.observe import observe, view_of
 from markstep.spec.rules.reading import Download
 from markstep.spec.rules.sync import Extract
@@ -72,6 +72,10 @@ class Ended:
     records that lived for a moment, which the law does not name."""
     last: AnyAction | None = None
     """The last small step of the call."""
+    ends: tuple[AnyAction, ...] = ()
+    """How executions ended during the step."""
+    program: tuple[AnyAction, ...] = ()
+    """The actions that were taken, and the end of the execution that the call did not wait for."""
 
 
 class NotEnabledError(Exception):
@@ -86,9 +90,12 @@ class Notes:
     key: object = None
     inputs: tuple[object, ...] = ()
     last: AnyAction | None = None
+    ends: tuple[AnyAction, ...] = ()
 
     def __call__(self, before: State, action: AnyAction, after: State) -> None:
         self.last = action
+        if isinstance(action, ENVIRONMENT):
+            self.ends = (*self.ends, action)
         if isinstance(action, Extract) and before.call.kind == CallKind.RUN_CACHED:
             owners = (after.buffers[row].owner for row in after.call.leaves)
             self.inputs = tuple(ANYTHING if id == SCALAR_OWNER else id for id in owners)
@@ -104,17 +111,20 @@ def take(
     ending: Ending = end_of_execution,
 ) -> Ended:
     """Take the actions of one step, up to the first that raises, and let the execution end."""
-    notes, before = Notes(observer), state
+    notes, before, taken = Notes(observer), state, list[AnyAction]()
     for action in actions:
         state = _whole_call(state, action, design, notes, ending)
+        taken.append(action)
         if state.raised != ErrorKind.NONE:
             break
         if isinstance(action, GraphHash):
             notes.key = state.value
     returned, last = state, notes.last
     while state.execution.running and not state.device.crashed:
-        state = _small_step(state, ending(state, design), design, notes)
-    return Ended(actions, before, returned, state, notes.key, notes.inputs, last)
+        taken.append(ending(state, design))
+        state = _small_step(state, taken[-1], design, notes)
+    seen = (notes.key, notes.inputs, last, notes.ends)
+    return Ended(actions, before, returned, state, *seen, tuple(taken))
 
 
 def _whole_call(

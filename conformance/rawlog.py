@@ -8,6 +8,7 @@ import gzip
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -66,7 +67,8 @@ def read_log(path: str | Path) -> RawLog:
         if steps and steps[-1].last:
             what = f"a step after the process died in line {number - 1}"
             raise LogError(path, number, what, "one file holds one program")
-        steps.append(parse_line(path, number, line, lambda v, n=number: parse_step(v, n, n - 2)))
+        parse = partial(parse_step, line=number, expected=number - 2)
+        steps.append(parse_line(path, number, line, parse))
     return RawLog(path, header, tuple(steps))
 
 

@@ -187,13 +187,13 @@ def freeze(value: object, depth: int = MAX_DEPTH) -> object:
 def compare(predicted: Table, observed: Table) -> tuple[Difference, ...]:
     """The fields that differ. What a process shows that should be dead, or not, is one field."""
     if ErrorKind.CRASH in (predicted["outcome"], observed["outcome"]) or HANG in observed.values():
-        names = [name for name in ("outcome", "signal") if name in predicted or name in observed]
+        common: list[str] = [n for n in ("outcome", "signal") if n in predicted or n in observed]
     else:
-        names = list(dict.fromkeys([*predicted, *observed]))
+        common = list(dict.fromkeys([*predicted, *observed]))
     lost = set(_names(predicted)) ^ set(_names(observed))
     return tuple(
         Difference(name, predicted.get(name, _missing(name)), observed.get(name, _missing(name)))
-        for name in names
+        for name in common
         if name.split(".")[0] not in lost
         and not same(predicted.get(name, _missing(name)), observed.get(name, _missing(name)))
     )

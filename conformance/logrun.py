@@ -1,0 +1,216 @@
+"""One recorded log, held to the law step by step.
+
+A log is run under the design that describes the system that was recorded. The first step of which
+the law predicts another observation ends the run: what was accepted until then is its prefix.
+Under any other design the question is which claims of the law the recorded system breaks; they are
+judged on every small step of the run that explains the log.
+"""
+
+import time
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from markstep.conformance.claimwatch import Break, ClaimWatch
+from markstep.conformance.explanations import Candidate, candidates
+from markstep.conformance.prediction import Ended, Memory, NotEnabledError, predict, take
+from markstep.conformance.rawlog import (
+    LogError,
+    NotModelledError,
+    RawLog,
+    UnknownRecordError,
+    read_log,
+)
+from markstep.conformance.rawrecord import RawStep
+from markstep.conformance.recorded import Difference, Table, compare, seen
+from markstep.conformance.reduction import NotModelled, UnknownRecord, reduce_step
+from markstep.conformance.scope import check_header, check_sizes, check_values, recorded_design
+from markstep.conformance.strictjson import FieldError
+from markstep.conformance.verdict import Verdict
+from markstep.spec.design import Design
+from markstep.spec.machine import AnyAction, names
+from markstep.spec.schedule import Observer, initial_state
+from markstep.spec.state import State
+from markstep.spec.vocabulary import Action, ErrorKind, RunCached
+
+MAX_SECONDS = 60.0
+"""For one log; what is not done by then is inconclusive."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unexplained:
+    """The first step of a log that the law does not explain."""
+
+    step: int
+    line: int
+    action: str
+    ended: Ended
+    differences: tuple[Difference, ...]
+    candidates: tuple[Candidate, ...] = ()
+
+
+@dataclass(slots=True)
+class LogVerdict:
+    """What is said of one log."""
+
+    path: Path
+    design: Design
+    """What the log is held to."""
+    explained_by: Design | None = None
+    """What describes the system that was recorded."""
+    system: str = ""
+    steps: int = 0
+    accepted: int = 0
+    """How many steps, from the first on, are explained."""
+    small_steps: int = 0
+    seconds: float = 0.0
+    taken: list[tuple[AnyAction, ErrorKind]] = field(default_factory=list)
+    """The actions of the steps, the unexplained one included, and how each ended."""
+    keys: list[tuple[object, str]] = field(default_factory=list)
+    """Key of the law and hash of the system, for each hash that the log shows."""
+    unexplained: Unexplained | None = None
+    watch: ClaimWatch | None = None
+    """Only if the log is held to another design than the one that explains it."""
+    error: LogError | None = None
+    out_of_time: bool = False
+
+    @property
+    def breaks(self) -> dict[str, Break]:
+        """The claims that the log breaks, by id."""
+        return self.watch.breaks if self.watch is not None else {}
+
+    @property
+    def program(self) -> tuple[AnyAction, ...]:
+        """The log as a program of the law, the ends of executions included."""
+        return tuple(action for action, _ in self.taken)
+
+    @property
+    def verdict(self) -> Verdict:
+        """One word. A log that is explained only in part never passes."""
+        if self.error is not None:
+            unsupported = isinstance(self.error, NotModelledError)
+            return Verdict.UNSUPPORTED if unsupported else Verdict.ERROR
+        if self.unexplained is not None or self.breaks:
+            return Verdict.VIOLATES
+        return Verdict.INCONCLUSIVE if self.out_of_time else Verdict.CONFORMS
+
+
+def run_log(path: str | Path, design: Design, explained_by: Design | None = None) -> LogVerdict:
+    """Hold one log to a design. Malformed logs are errors in the verdict, nothing is raised.
+
+    ``explained_by``: what describes the recorded system; by default the header tells.
+    """
+    verdict = LogVerdict(Path(path), design)
+    begin = time.perf_counter()
+    try:
+        _judge(verdict, read_log(path), explained_by)
+    except LogError as error:
+        verdict.error = error
+    verdict.seconds = time.perf_counter() - begin
+    return verdict
+
+
+def _judge(verdict: LogVerdict, log: RawLog, explained_by: Design | None) -> None:
+    """Run the log; the verdict grows with every step, so that what was found stays found."""
+    verdict.system = f"{log.header.system} {log.header.system_version}"
+    verdict.steps = len(log.steps)
+    with _Place(log.path, 1):
+        check_header(log.header)
+        described = recorded_design(log.header)
+    law = explained_by or described
+    verdict.explained_by = law
+    if law != verdict.design:
+        verdict.watch = ClaimWatch(log.path, law)
+    run, until = _Run(log, law, verdict), time.monotonic() + MAX_SECONDS
+    for raw in log.steps:
+        with _Place(log.path, raw.line):
+            if not run.explain(raw):
+                return
+        verdict.accepted += 1
+        if time.monotonic() > until:
+            verdict.out_of_time = verdict.accepted < verdict.steps
+            return
+
+
+class _Place:
+    """Says where in the log it was that something turned out to be wrong."""
+
+    def __init__(self, path: Path, line: int) -> None:
+        self.path, self.line = path, line
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, NotModelled):
+            advice = "see docs/reference/raw-log-format.md"
+            raise NotModelledError(self.path, self.line, str(error), advice) from None
+        if isinstance(error, UnknownRecord):
+            advice = "enter it in the reduction, docs/reference/reduction.md, or mend the log"
+            raise UnknownRecordError(self.path, self.line, str(error), advice) from None
+        if isinstance(error, FieldError | NotEnabledError):
+            advice = "see docs/reference/reduction.md"
+            raise LogError(self.path, self.line, str(error), advice) from None
+        if isinstance(error, RecursionError):
+            what = "a graph too deep to be followed is not modelled yet"
+            raise NotModelledError(self.path, self.line, what, "sync earlier") from None
+
+
+class _Run:
+    """The state of the law along one log."""
+
+    def __init__(self, log: RawLog, law: Design, verdict: LogVerdict) -> None:
+        self.log, self.law, self.verdict = log, law, verdict
+        self.state: State = initial_state()
+        self.memory = Memory(log.header.initial_seed)
+        self.given = 0
+        """How many names of tensors the program has given out."""
+
+    def explain(self, raw: RawStep) -> bool:
+        """Take one step; False: the law predicts something else than the log shows."""
+        observed = seen(raw)
+        actions = reduce_step(raw, self.log.header, self.given)
+        check_sizes(self.state, actions)
+        ended = take(self.state, actions, self.law, self._observer(raw))
+        check_values(ended.settled)
+        table = predict(ended, raw, self.memory)
+        self._note(raw, ended, table)
+        if differences := compare(table, observed):
+            found = candidates(ended, raw, observed, self.memory, self.law)
+            place = (raw.step, raw.line, raw.action)
+            self.verdict.unexplained = Unexplained(*place, ended, differences, found)
+            if self.verdict.watch is not None:
+                self.verdict.watch.forget(raw.step)
+            return False
+        if "value.hex" in observed:
+            self.verdict.keys.append((ended.key, str(observed["value.hex"])))
+        self.memory, self.state = self.memory.learn(table, ended), ended.settled
+        self.given = max([self.given, *self.state.tensors, *_made(actions)])
+        return True
+
+    def _observer(self, raw: RawStep) -> Observer:
+        watch, verdict = self.verdict.watch, self.verdict
+        if watch is not None:
+            watch.step, watch.line = raw.step, raw.line
+
+        def observe(before: State, action: AnyAction, after: State) -> None:
+            verdict.small_steps += 1
+            if watch is not None:
+                watch(before, action, after)
+
+        return observe
+
+    def _note(self, raw: RawStep, ended: Ended, table: Table) -> None:
+        """Add the step to the program of the verdict, and to the breaks that it found."""
+        raised = ended.returned.raised
+        last = max(i for i, action in enumerate(ended.program) if action in ended.actions)
+        for i, action in enumerate(ended.program):
+            self.verdict.taken.append((action, raised if i == last else ErrorKind.NONE))
+        for id, found in self.verdict.breaks.items():
+            if found.step == raw.step:
+                self.verdict.breaks[id] = replace(found, program=self.verdict.program)
+
+
+def _made(actions: tuple[Action, ...]) -> list[int]:
+    """The names that the actions use up, whether they succeed or not. A run by key takes its names
+    after it has succeeded."""
+    return [n for action in actions if not isinstance(action, RunCached) for n in names(action)[1]]
