@@ -1,8 +1,8 @@
 """Searching every reachable state within a bound, with the payload erased.
 
 A state is visited once up to renaming (`markstep.spec.canonical`). Paths are ordered by the number
-of program actions and failures in them, so the first violation of a claim is a shortest program that
-violates it; the steps of a call cost nothing. The search goes on behind a violation.
+of program actions and failures in them, so the first violation of a claim is a shortest program
+that violates it; the steps of a call cost nothing. The search goes on behind a violation.
 
 A state in the middle of a call that has exactly one successor is not stored: all its steps are
 judged, and what can be reached from it can be reached from its successor.
