@@ -4,7 +4,7 @@ Source: torch::lazy::Util::ComputePostOrder, LazyGraphExecutor::RunPostOrder; se
 """
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
@@ -46,42 +46,37 @@ def post_order(roots: list[Node]) -> Graph:
     is its shape and its parameter number. Never recurses: a graph may be 10^6 nodes deep.
     """
     graph = Graph(roots, [], {}, [], [])
-    places: dict[Buffer, int] = {}
-    for root in roots:
-        _emit(root, graph, places)
-    code = graph.code
-    code.append(ROOTS)
-    code.extend([graph.position[root] for root in roots])
-    return graph
-
-
-def _emit(root: Node, graph: Graph, places: dict[Buffer, int]) -> None:
-    """Append what is below one root; ``places`` says where the leaf of a buffer is found."""
     position, order, code = graph.position, graph.order, graph.code
-    stack = [root]
-    while stack:
-        node = stack[-1]
-        operands = node.operands
-        missing = [operand for operand in operands if operand not in position]
-        if missing:
-            stack += missing
-            continue
-        del stack[-1]
-        if node in position:
-            continue
-        here = len(order)
-        if type(node) is Leaf:
-            place = position[node] = places.setdefault(node.buffer, here)
-            if place != here:
+    places: dict[Buffer, int] = {}
+    path: list[Node] = []
+    # one iterator for each node on the path, and one for the roots
+    rest: list[Iterator[Node]] = [iter(roots)]
+    while rest:
+        for node in rest[-1]:
+            if node in position:
                 continue
-            code += (node.aval, len(graph.parameters))
-            graph.parameters.append(node.buffer)
+            if type(node) is Leaf:
+                here = position[node] = places.setdefault(node.buffer, len(order))
+                if here == len(order):
+                    code += (node.aval, len(graph.parameters))
+                    graph.parameters.append(node.buffer)
+                    order.append(node)
+                continue
+            path.append(node)
+            rest.append(reversed(node.operands))
+            break
         else:
-            position[node] = here
-            code.append(node.op)
-            for operand in operands:
-                code.append(here - position[operand])
-        order.append(node)
+            del rest[-1]
+            if path:
+                node = path.pop()
+                here = position[node] = len(order)
+                order.append(node)
+                code.append(node.op)
+                for operand in node.operands:
+                    code.append(here - position[operand])
+    code.append(ROOTS)
+    code.extend([position[root] for root in roots])
+    return graph
 
 
 def reachable(roots: Iterable[Node]) -> Iterable[Node]:

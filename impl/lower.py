@@ -10,6 +10,7 @@ from typing import Any, Literal, TypeAlias
 import jax
 import numpy as np
 
+from markstep.impl import memory
 from markstep.impl.aval import Array, Aval
 from markstep.impl.graph import Graph
 from markstep.impl.node import LEAF, Buffer
@@ -49,7 +50,10 @@ def _jitted(graph: Graph, donors: Sequence[int]) -> Callable[..., Sequence[Array
     jitted = jax.jit(lazy_step, donate_argnums=consumed, keep_unused=True)
     compiled = jitted.lower(*(buffer.aval.struct() for buffer in graph.parameters)).compile()
 
+    size = memory.needed(compiled) if consumed else 0
+
     def run(parameters: Sequence[Buffer]) -> Sequence[Array]:
+        memory.require(size)
         results: Sequence[jax.Array] = compiled(*map(_on_device, parameters))
         for result in results:
             result.block_until_ready()
