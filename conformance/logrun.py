@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from markstep.conformance.claimwatch import Break, ClaimWatch
-from markstep.conformance.explanations import Candidate, candidates
+from markstep.conformance.alternatives import Candidate, candidates
 from markstep.conformance.prediction import Ended, Memory, NotEnabledError, predict, take
 from markstep.conformance.rawlog import (
     LogError,

@@ -125,10 +125,8 @@ def _outcome(action: str, outcome: Ok | Raised) -> Iterator[tuple[str, object]]:
         yield "outcome", kind_of_error(outcome)
         return
     yield "outcome", ErrorKind.NONE
-    if outcome.late_mismatch:
-        yield "late_mismatch", outcome.late_mismatch
-    if action in ("read", "read_many"):
-        yield "expected", freeze(outcome.expected)
+    yield "late_mismatch", outcome.late_mismatch or None
+    yield "expected", freeze(outcome.expected)
     if action == "stablehlo":
         yield from _program_text(freeze(outcome.value))
     elif isinstance(outcome.value, dict):
@@ -186,17 +184,16 @@ def freeze(value: object, depth: int = MAX_DEPTH) -> object:
 
 def compare(predicted: Table, observed: Table) -> tuple[Difference, ...]:
     """The fields that differ. What a process shows that should be dead, or not, is one field."""
-    if ErrorKind.CRASH in (predicted["outcome"], observed["outcome"]) or HANG in observed.values():
-        common: list[str] = [n for n in ("outcome", "signal") if n in predicted or n in observed]
-    else:
-        common = list(dict.fromkeys([*predicted, *observed]))
+    common: list[str] = list(dict.fromkeys([*predicted, *observed]))
+    if {predicted["outcome"], observed["outcome"]} & {ErrorKind.CRASH, HANG}:
+        common = [name for name in common if name in ("outcome", "signal")]
     lost = set(_names(predicted)) ^ set(_names(observed))
-    return tuple(
+    both = [
         Difference(name, predicted.get(name, _missing(name)), observed.get(name, _missing(name)))
         for name in common
         if name.split(".")[0] not in lost
-        and not same(predicted.get(name, _missing(name)), observed.get(name, _missing(name)))
-    )
+    ]
+    return tuple(one for one in both if not same(one.expected, one.observed))
 
 
 def _names(table: Table) -> tuple[str, ...]:
@@ -206,13 +203,15 @@ def _names(table: Table) -> tuple[str, ...]:
 
 def _missing(name: str) -> object:
     """What a table means that does not name a field."""
+    if name in ("expected", "late_mismatch", "seed", "seeds"):
+        return None
     return 0 if name.startswith("counters.") else ABSENT
 
 
 def same(expected: object, observed: object) -> bool:
     """Equal as JSON values: 2 and 2.0 are, 0 and -0 are, 1 and true are not."""
     if expected is ANYTHING:
-        return True
+        return observed != ABSENT
     if isinstance(expected, bool) or isinstance(observed, bool):
         return expected is observed
     if isinstance(expected, tuple) and isinstance(observed, tuple):

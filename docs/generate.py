@@ -10,12 +10,15 @@ import dataclasses
 import inspect
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from enum import Enum
 from pathlib import Path
 from types import ModuleType
 from typing import get_args
 
+from markstep.conformance.errortexts import ERROR_TEXTS
+from markstep.conformance.recorded import IDLE_COUNTERS, MODELLED_COUNTERS, UNMODELLED_COUNTERS
+from markstep.conformance.reduction import NOT_MODELLED, REDUCTION, Row
 from markstep.spec import design, vocabulary
 from markstep.spec.invariants import CLAIMS, GRAPH_CLAIMS, Claim, GraphClaim
 from markstep.spec.machine import ACTIONS, Rule
@@ -168,6 +171,44 @@ def named_designs() -> str:
     return table(("design", "is like", "but for"), rows)
 
 
+def reduction() -> str:
+    """The page of the reduction: what the records of a raw log mean."""
+    return (
+        "# Reduction\n\n"
+        "What the steps of a [raw log](raw-log-format.md) mean: the table of\n"
+        "`markstep.conformance.reduction`. A record without a row, an argument that a row does\n"
+        "not take, an error text without a kind and an unknown counter are errors; nothing is\n"
+        "skipped. Every step also lets the execution that it started end: a log is settled.\n\n"
+        "## Actions\n\n"
+        + table(
+            ("in the log", "actions of the law", "what has happened", "not observed"),
+            [describe_record(row) for row in REDUCTION.values()],
+        )
+        + "\nIf one of several actions raises, those before it have happened.\n\n"
+        "## Not modelled\n\nLogs with these actions are *unsupported*:\n\n"
+        + table(("in the log", "why"), [(f"`{name}`", why) for name, why in NOT_MODELLED.items()])
+        + "\n## Errors\n\nType and beginning of the text tell the kind:\n\n"
+        + table(
+            ("type", "text begins with", "kind", "thrown by"),
+            [(f"`{e.type}`", f"`{e.prefix}`", f"`{e.kind}`", e.cpp) for e in ERROR_TEXTS],
+        )
+        + f"\n## Counters\n\nCompared: {listed(MODELLED_COUNTERS)}.\n\n"
+        f"Must not move: {listed(IDLE_COUNTERS)}.\n\n"
+        f"Not compared: {listed(UNMODELLED_COUNTERS) or 'none'}.\n"
+    )
+
+
+def describe_record(row: Row) -> tuple[str, str, str, str]:
+    """Name, actions, boundary and what is hidden there, of one row of the reduction."""
+    made = ", ".join(f"[{kind.__name__}](actions.md#{ACTIONS[kind].id})" for kind in row.makes)
+    return f"`{row.record}`", made, flat(row.boundary), flat(row.hidden)
+
+
+def listed(names: Iterable[str]) -> str:
+    """Names as code, separated by commas."""
+    return ", ".join(f"`{name}`" for name in names)
+
+
 def choice_types() -> list[type[Enum]]:
     """The enums that fields of the design take, in their order."""
     defaults = (field.default for field in dataclasses.fields(design.Design))
@@ -288,6 +329,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "reference/actions.md": actions,
     "reference/designs.md": designs,
     "reference/invariants.md": invariants,
+    "reference/reduction.md": reduction,
     "reference/rules.md": rules,
 }
 
