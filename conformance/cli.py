@@ -13,7 +13,7 @@ from typing import Annotated
 from cyclopts import App, CycloptsError, Parameter
 
 from markstep.conformance.exit_codes import ExitCode
-from markstep.conformance.usage import UsageError, one_line
+from markstep.conformance.usage import UsageError, complain
 from markstep.spec import SPEC_VERSION
 
 EPILOGUE = (
@@ -70,7 +70,7 @@ def replay(
     """Run the programs of trace files again: by the law alone, or in lockstep."""
     from markstep.conformance.verbs import Outputs, replay_verb
 
-    return replay_verb([first, *more], adapter, design, Outputs(junit_xml, json, OUT))
+    return replay_verb([first, *more], adapter, design, Outputs(junit_xml, json, None))
 
 
 @app.command
@@ -164,24 +164,27 @@ def code_of(verb: Callable[[], ExitCode]) -> ExitCode:
         code = verb()
         sys.stdout.flush()
         return code
-    except CycloptsError as error:
-        return complain(ExitCode.USAGE, f"command line: {unparsed(error)}")
-    except UsageError as error:
-        return complain(ExitCode.USAGE, str(error))
-    except KeyboardInterrupt:
-        return complain(ExitCode.INTERRUPTED, "interrupted")
     except BrokenPipeError:  # `markstep list | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return ExitCode.CONFORMS
+    except KeyboardInterrupt:
+        complain("interrupted")
+        return ExitCode.INTERRUPTED
+    except (CycloptsError, UsageError) as error:
+        complain(str(error) if isinstance(error, UsageError) else unparsed(error))
+        return ExitCode.USAGE
     except Exception as error:
         if os.environ.get("MARKSTEP_TRACEBACK"):
             raise
-        return complain(ExitCode.ERROR, internal(error))
+        complain(internal(error))
+        return ExitCode.ERROR
 
 
 def unparsed(error: CycloptsError) -> str:
     """What is wrong with the command line, and where to look."""
-    return f"{str(error).rstrip('.')}; see `markstep --help`"
+    verb = error.command_chain[0] if error.command_chain else ""
+    look = " ".join(filter(None, ("markstep", verb, "--help")))
+    return f"command line: {str(error).rstrip('.')}; see `{look}`"
 
 
 def internal(error: Exception) -> str:
@@ -192,9 +195,3 @@ def internal(error: Exception) -> str:
         return f"adapter: {error}"
     what = f"{type(error).__name__}: {error}"
     return f"internal error: {what}; set MARKSTEP_TRACEBACK=1 for the traceback and report it"
-
-
-def complain(code: ExitCode, text: str) -> ExitCode:
-    """One line on standard error."""
-    print(f"markstep: {one_line(text)}", file=sys.stderr)
-    return code

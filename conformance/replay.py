@@ -8,18 +8,44 @@ from typing import Any
 
 from markstep.conformance.adapter import Factory, make
 from markstep.conformance.changes import diff_states
-from markstep.conformance.claims import ClaimWatch, all_claims
-from markstep.conformance.lockstep import Counts, ProgramResult, run_program
+from markstep.conformance.lockstep import ProgramResult, run_program
 from markstep.conformance.progress import Progress
 from markstep.conformance.report.model import ClaimCount, Failure, Report, Subject
-from markstep.conformance.report.names import claim_names
 from markstep.conformance.verdict import Verdict
 from markstep.spec.design import DESIGNS, Design
 from markstep.spec.evaluator import EXACT
-from markstep.spec.machine import ACTIONS
+from markstep.spec.invariants import CLAIMS, Claim, Step
+from markstep.spec.machine import ACTIONS, AnyAction
 from markstep.spec.observe import outcome
 from markstep.spec.state import Phase, State
 from markstep.spec.trace import Trace
+
+
+class Judge:
+    """Looks at every claim in every small step, and remembers what each step broke."""
+
+    def __init__(self, design: Design) -> None:
+        self.design = design
+        self.counts = {id: ClaimCount() for id in CLAIMS}
+        self.broken: list[Claim] = []
+        """Claims that are broken for the first time, since they were last taken."""
+        self.small_steps = 0
+
+    def __call__(self, before: State, action: AnyAction, after: State) -> None:
+        self.small_steps += 1
+        seen = Step(before, action, after, self.design)
+        for id, claim in CLAIMS.items():
+            count = self.counts[id]
+            count.checked += 1
+            count.witnessed += claim.witness(seen)
+            if not claim.predicate(seen):
+                self.broken += [] if count.broken else [claim]
+                count.broken += 1
+
+    def take(self) -> list[Claim]:
+        """The claims that were broken since the last call."""
+        taken, self.broken = self.broken, []
+        return taken
 
 
 @dataclass
@@ -74,20 +100,23 @@ def report_one(path: Path, trace: Trace, ended: Ended, report: Report) -> None:
 
 def replay_one(trace: Trace, factory: Factory | None, report: Report) -> Ended:
     """One program. The law runs first: it says whether the program can be compared at all."""
-    watch = ClaimWatch(all_claims().values())
-    alone = by_the_law(trace, watch, report)
-    if alone.verdict == Verdict.INCONCLUSIVE or factory is None:
-        count_claims(watch, report)
-        return alone
-    return in_lockstep(trace, factory, report)
+    judge = Judge(DESIGNS[trace.design])
+    alone = by_the_law(trace, judge, report)
+    if alone.verdict != Verdict.INCONCLUSIVE and factory is not None:
+        return in_lockstep(trace, factory, report)
+    report.small_steps += judge.small_steps
+    for id, count in judge.counts.items():
+        total = report.claims.setdefault(id, ClaimCount())
+        total.checked += count.checked
+        total.witnessed += count.witnessed
+        total.broken += count.broken
+    return alone
 
 
-def by_the_law(trace: Trace, watch: ClaimWatch, report: Report) -> Ended:
-    """The law alone: every claim is looked at in every small step."""
-    observer = watch.observer(DESIGNS[trace.design])
+def by_the_law(trace: Trace, judge: Judge, report: Report) -> Ended:
+    """The law alone, with every claim."""
     failures: list[Failure] = []
-    stale = ""
-    for i, (before, action, after) in enumerate(trace.run(observer)):
+    for i, (before, action, after) in enumerate(trace.run(judge)):
         report.steps += 1
         report.count_action(action, None if after is None else outcome(after))
         if after is None:
@@ -95,31 +124,28 @@ def by_the_law(trace: Trace, watch: ClaimWatch, report: Report) -> Ended:
         if not exact(after):
             text = f"values beyond ±{EXACT} at step {i}: not exact in float32"
             return Ended(Verdict.INCONCLUSIVE, text, failures)
-        claim = watch.take_broken()
-        if claim is not None:
-            watch.ignore.add(claim.id)
-            failures.append(broken(claim.id, claim.statement, trace, i, (before, after)))
+        failures += [failure_of(claim, trace, i, before, after) for claim in judge.take()]
     if failures:
+        failures.sort(key=lambda failure: failure.id not in trace.ids)
         return Ended(Verdict.VIOLATES, ", ".join(f.id for f in failures), failures)
     if trace.states and trace.states != trace.with_states().states:
-        stale = "the stored states are not those that the law gives now"
-    return Ended(Verdict.CONFORMS, stale)
+        return Ended(Verdict.CONFORMS, "the law now gives other states than those in the file")
+    return Ended(Verdict.CONFORMS)
 
 
-def broken(id: str, statement: str, trace: Trace, i: int, states: tuple[State, State]) -> Failure:
+def failure_of(claim: Claim, trace: Trace, i: int, before: State, after: State) -> Failure:
     """A claim that does not hold after step ``i``."""
-    name = claim_names().get(id, ("", ""))[0]
     return Failure(
-        id,
-        statement,
+        claim.id,
+        claim.statement,
         trace.actions,
         i,
         expected="the invariant holds",
         observed="it does not hold",
-        changed=diff_states(*states),
+        changed=diff_states(before, after),
         design=trace.design,
         seed=trace.seed,
-        name=name,
+        name=claim.name,
     )
 
 
@@ -139,9 +165,8 @@ def in_lockstep(trace: Trace, factory: Factory, report: Report) -> Ended:
     design = DESIGNS[trace.design]
     adapter = make(factory, design)
     report.adapter_version = adapter.version
-    counts, watch = Counts(), ClaimWatch(())
     try:
-        result = run_program(program, adapter, design, watch, counts)
+        result = run_program(program, adapter, design)
     finally:
         adapter.close()
     if result.verdict == Verdict.CONFORMS:
@@ -165,13 +190,3 @@ def divergence(result: ProgramResult, trace: Trace, adapter: str) -> Failure:
         design=trace.design,
         seed=trace.seed,
     )
-
-
-def count_claims(watch: ClaimWatch, report: Report) -> None:
-    """Add what was looked at to the report."""
-    report.small_steps += watch.small_steps
-    for id, count in watch.counts.items():
-        total = report.claims.setdefault(id, ClaimCount())
-        total.checked += count.checked
-        total.witnessed += count.witnessed
-        total.broken += count.broken

@@ -1,5 +1,6 @@
 """Mistakes of the user: always one line that says where, what, and what to do."""
 
+import sys
 from collections.abc import Iterable
 from difflib import get_close_matches
 
@@ -16,12 +17,17 @@ def one_line(text: str) -> str:
     return " ".join("".join(c if c.isprintable() else " " for c in text).split())
 
 
-def pick(option: str, name: str, known: Iterable[str]) -> str:
+def complain(text: str) -> None:
+    """One line on standard error."""
+    print(f"markstep: {one_line(text)}", file=sys.stderr)
+
+
+def pick(option: str, name: str, known: Iterable[str], kind: str = "") -> str:
     """The name, if it is known. Raises UsageError with the nearest known name."""
     names = list(known)
     if name in names:
         return name
-    kind = option.lstrip("-")
+    kind = kind or option.lstrip("-")
     near = get_close_matches(name, names, n=1, cutoff=0.5) or [
         n for n in names if n.lower() == name.lower()
     ]

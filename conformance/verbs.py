@@ -19,7 +19,8 @@ from markstep.conformance.progress import Progress
 from markstep.conformance.report.console import console, print_report
 from markstep.conformance.report.model import Report
 from markstep.conformance.report.traces import save_traces
-from markstep.conformance.usage import UsageError, pick
+from markstep.conformance.usage import UsageError, complain, pick
+from markstep.conformance.verdict import Verdict
 from markstep.spec import SPEC_VERSION
 from markstep.spec.design import DESIGNS, Design
 from markstep.spec.trace import SUFFIX, TraceError, read_trace
@@ -34,14 +35,16 @@ class Outputs:
 
     junit_xml: Path | None
     json: Path | None
-    out: Path
+    out: Path | None
+    """Where traces of failures go; None: they are traces already."""
     verbose: bool = False
 
     def check(self) -> None:
         """Fail before the work. Raises UsageError."""
         check_writable("--junit-xml", self.junit_xml)
         check_writable("--json", self.json)
-        check_directory("--out", self.out)
+        if self.out is not None:
+            check_directory("--out", self.out)
 
 
 def run_verb(
@@ -97,7 +100,11 @@ def monitor_verb(given: list[str], design: str, outputs: Outputs) -> ExitCode:
     with Progress("logs") as progress:
         report = monitor(paths, law, progress=progress)
     report.again = again("monitor", *given, design=design)
-    return finish(report, outputs)
+    code = finish(report, outputs)
+    for subject in report.subjects:
+        if subject.verdict == Verdict.ERROR:
+            complain(subject.message)
+    return code
 
 
 def explore_verb(
@@ -117,7 +124,7 @@ def explore_verb(
     for claim in claims:
         pick("--claim", claim, CLAIMS)
     for family in families:
-        pick("--families", family, FAMILIES)
+        pick("--families", family, FAMILIES, "family")
     for name, value in {**limits, "max-states": max_states}.items():
         if value is not None and value < 0:
             raise UsageError(f"--{name}", f"{value} is negative", "give a number from 0 on")
@@ -147,7 +154,8 @@ def finish(report: Report, outputs: Outputs) -> ExitCode:
     """Save the traces of failures, print the report, write it where it is wanted."""
     report.spec_version = report.spec_version or SPEC_VERSION
     report.platform = report.platform or f"Python {platform.python_version()}, {platform.system()}"
-    save_traces(report, outputs.out)
+    if outputs.out is not None:
+        save_traces(report, outputs.out)
     if outputs.json is not None:
         text = json.dumps(report.to_json(), indent=1, ensure_ascii=False)
         write_atomically(outputs.json, text + "\n")

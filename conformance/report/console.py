@@ -106,21 +106,19 @@ def action_table(actions: dict[str, ActionCount]) -> Table:
 
 
 def print_subjects(subjects: list[Subject], to: Console, verbose: bool) -> None:
-    """Logs or traces: the number that conforms, and each that does not."""
-    good = [s for s in subjects if s.verdict.passes]
+    """Logs or traces: all if they are few, else those that do not conform."""
+    listed = subjects
     if not verbose and len(subjects) > LONGEST:
-        to.print(Text(f"{len(good)} of {len(subjects)} conform"))
-    listed = (
-        subjects
-        if verbose or len(subjects) <= LONGEST
-        else [s for s in subjects if not s.verdict.passes]
-    )
-    if not listed:
-        return
+        listed = [s for s in subjects if not s.verdict.passes]
+        to.print(Text(f"{len(subjects) - len(listed)} of {len(subjects)} conform"))
+    cut = listed if verbose else listed[:LONGEST]
     table = _table("file", "verdict", "steps", "")
-    for subject in listed:
+    for subject in cut:
         table.add_row(subject.name, _verdict(subject.verdict), str(subject.steps), subject.message)
-    print_table(table, to)
+    if cut:
+        print_table(table, to)
+    if len(cut) < len(listed):
+        to.print(Text(f"… and {len(listed) - len(cut)} more; --verbose lists all", "dim"))
 
 
 def print_failure(failure: Failure, report: Report, to: Console) -> None:
@@ -134,7 +132,7 @@ def failure_lines(failure: Failure, report: Report) -> Iterable[Text]:
     """The lines of one failure."""
     mark = MARKS.get(failure.verdict, "·")
     head = Text(f"{mark} {failure.id} {failure.name}".rstrip(), COLOURS[failure.verdict])
-    adapter = f"{failure.adapter} {report.adapter_version}".strip()
+    adapter = f"{failure.adapter or report.adapter} {report.adapter_version}".strip()
     about = [f"adapter {adapter}" if adapter else "", f"design {failure.design}"]
     about += [f"spec {report.spec_version}" if report.spec_version else ""]
     about += [f"at step {failure.step} of {len(failure.program)}"] if failure.program else []
@@ -158,7 +156,7 @@ def _program(failure: Failure) -> Iterable[Text]:
     begin = max(0, end - LONGEST)
     if begin:
         yield Text(f"    … {begin} actions before", "dim")
-    for i, line in enumerate(lines[begin:], begin):
+    for i, line in enumerate(lines[begin:end], begin):
         yield Text(f"  {line}", "bold" if i == failure.step else "")
 
 
