@@ -101,7 +101,10 @@ def report_one(path: Path, trace: Trace, ended: Ended, report: Report) -> None:
 def replay_one(trace: Trace, factory: Factory | None, report: Report) -> Ended:
     """One program. The law runs first: it says whether the program can be compared at all."""
     judge = Judge(DESIGNS[trace.design])
-    alone = by_the_law(trace, judge, report)
+    try:
+        alone = by_the_law(trace, judge, report)
+    except OverflowError as error:
+        alone = Ended(Verdict.INCONCLUSIVE, f"values that no float holds: {error}")
     if alone.verdict != Verdict.INCONCLUSIVE and factory is not None:
         return in_lockstep(trace, factory, report)
     report.small_steps += judge.small_steps

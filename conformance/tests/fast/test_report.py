@@ -301,3 +301,15 @@ def test_each_failure_is_saved_as_a_trace_that_can_be_replayed(tmp_path: Path) -
     first = shown.failures[0]
     assert first.trace_file == str(tmp_path / "new" / "I43-mine-sound.itf.json")
     assert first.replay == f"markstep replay {first.trace_file} --adapter mine"
+
+
+PAGE = Path(__file__).resolve().parents[3] / "docs/reference/exit-codes.md"
+
+
+@pytest.mark.skipif(not PAGE.exists(), reason="not run in a checkout of the repository")
+def test_the_page_lists_every_exit_code_and_verdict() -> None:
+    text = PAGE.read_text(encoding="utf-8")
+    for code in ExitCode:
+        assert f"| {int(code)} | {code.name.lower()} |" in text
+    for verdict in Verdict:
+        assert f"| {verdict} |" in text
