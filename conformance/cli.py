@@ -26,6 +26,7 @@ app = App(
     help="The executable specification of lazy tensor execution, and a court for executors.",
     help_epilogue=EPILOGUE,
     version=SPEC_VERSION,
+    help_format="plaintext",  # markdown would double the time of --help
     result_action="return_value",
 )
 
