@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from markstep.conformance.claims import Claim
 from markstep.conformance.show import show_view, tensor
 from markstep.conformance.views import Difference, law_view
 from markstep.spec import machine
+from markstep.spec.invariants import Claim
 from markstep.spec.state import State
 from markstep.spec.vocabulary import Action
 

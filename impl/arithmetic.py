@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from markstep.impl import trace
-from markstep.impl.aval import aval_of
+from markstep.impl.aval import Aval, aval_of
 from markstep.impl.context import Context
 from markstep.impl.errors import bad_argument
 from markstep.impl.node import Node
@@ -39,7 +39,9 @@ MAXIMUM: Final = arithmetic("maximum")
 MINIMUM: Final = arithmetic("minimum")
 
 
-def binary(ctx: Context, form: Arithmetic, left: Record, right: Record) -> Node:
+def binary(
+    ctx: Context, form: Arithmetic, left: Record, right: Record, must_be: Aval | None = None
+) -> Node:
     """The node of ``left op right``; operands of different shapes are broadcast first."""
     aval = left.aval
     if right.aval is aval and form.plain.closed:
@@ -53,17 +55,18 @@ def binary(ctx: Context, form: Arithmetic, left: Record, right: Record) -> Node:
         node.aval = aval
         return node
     if left.aval.shape == right.aval.shape or () in (left.aval.shape, right.aval.shape):
-        return trace.make_node(ctx, form.plain, [left, right])
-    return _broadcast(ctx, form.plain, left, right)
+        return trace.make_node(ctx, form.plain, [left, right], must_be)
+    return _broadcast(ctx, form.plain, left, right, must_be)
 
 
-def _broadcast(ctx: Context, op: Op, left: Record, right: Record) -> Node:
+def _broadcast(ctx: Context, op: Op, left: Record, right: Record, must_be: Aval | None) -> Node:
     try:
         shape = np.broadcast_shapes(left.aval.shape, right.aval.shape)
     except ValueError as cause:
         raise bad_argument(f"{op} cannot take ({left.aval}, {right.aval})") from cause
     avals = tuple(aval_of(shape, record.aval.dtype) for record in (left, right))
     aval = trace.infer(op, avals)
+    trace.require(aval, must_be)
     nodes = []
     for record, wanted in zip((left, right), avals, strict=True):
         node = trace.get_ir(ctx, record)

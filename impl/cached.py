@@ -66,8 +66,10 @@ def run_cached(ctx: Context, records: list[Record]) -> list[Record]:
                 deliver(ctx, records)
                 continue
             program = look_up(ctx, graph, [], count_hit=False)
-            if wait_idle(ctx) and [record.ir for record in outputs] != graph.roots:
-                continue
+            if wait_idle(ctx):
+                deliver(ctx, records)
+                if [record.ir for record in outputs] != graph.roots:
+                    continue
             return _launch(ctx, program, graph)
 
 

@@ -10,7 +10,7 @@ import jax
 import numpy.typing as npt
 
 from markstep.impl import cached, device, donation, inspection, reading, trace
-from markstep.impl.aval import HostArray, aval_of, host_array
+from markstep.impl.aval import Aval, HostArray, aval_of, host_array
 from markstep.impl.context import Context, Inject
 from markstep.impl.errors import bad_argument
 from markstep.impl.function import apply_function, function_op
@@ -90,7 +90,9 @@ class Executor:
         """``target = name(target, *others[, scalar])`` for every tensor object that shares it."""
         ctx = self._ctx
         with ctx.lock:
-            trace.assign(ctx, target.record, self._node(name, (target, *others), scalar, attrs))
+            (record,) = self._records([target])
+            node = self._node(name, (target, *others), scalar, attrs, record.aval)
+            trace.assign(ctx, record, node)
 
     def _node(
         self,
@@ -98,6 +100,7 @@ class Executor:
         tensors: tuple[Tensor, ...],
         scalar: float | None,
         attrs: dict[str, Hashable],
+        must_be: Aval | None = None,
     ) -> Node:
         """The node of a named operation; everything is checked before anything is touched."""
         records = self._records(tensors)
@@ -111,8 +114,8 @@ class Executor:
             )
         op = named(name, **attrs)
         if scalar is None:
-            return trace.make_node(self._ctx, op, records)
-        return trace.make_node_with_scalar(self._ctx, op, records[0], scalar)
+            return trace.make_node(self._ctx, op, records, must_be)
+        return trace.make_node_with_scalar(self._ctx, op, records[0], scalar, must_be)
 
     # -- syncs and reads ----------------------------------------------------------------------
 

@@ -72,8 +72,10 @@ def schedule(ctx: Context, records: list[Record], config: Config) -> Execution |
             if not _current(outputs, graph):
                 continue
         work = _prepare(ctx, outputs, graph, config)
-        if wait_idle(ctx) and not _still_safe(ctx, work, config):
-            continue
+        if wait_idle(ctx):
+            deliver(ctx, records)
+            if not _still_safe(ctx, work, config):
+                continue
         return _launch(ctx, work, config)
 
 

@@ -28,7 +28,7 @@ from markstep.impl.arithmetic import (
     from_scalar,
     with_scalar,
 )
-from markstep.impl.aval import HostArray, host_array
+from markstep.impl.aval import Aval, HostArray, host_array
 from markstep.impl.context import Context
 from markstep.impl.errors import bad_argument
 from markstep.impl.node import Node
@@ -242,11 +242,13 @@ class Tensor:
         return _call("min", self, axis=axis, keepdims=keepdims)
 
 
-def _node(ctx: Context, form: Arithmetic, left: Tensor, other: Operand) -> Node:
+def _node(
+    ctx: Context, form: Arithmetic, left: Tensor, other: Operand, must_be: Aval | None = None
+) -> Node:
     if type(other) is Tensor and other.context is ctx:
-        return binary(ctx, form, left.record, other.record)
+        return binary(ctx, form, left.record, other.record, must_be)
     if isinstance(other, Tensor | np.ndarray | jax.Array):
-        return binary(ctx, form, left.record, _as_tensor(left, other).record)
+        return binary(ctx, form, left.record, _as_tensor(left, other).record, must_be)
     return with_scalar(ctx, form, left.record, other)
 
 
@@ -269,7 +271,8 @@ def _reverse(ctx: Context, form: Arithmetic, other: Operand, right: Tensor) -> T
 def _update(target: AnyTensor, form: Arithmetic, other: Operand) -> AnyTensor:
     ctx = target.context
     with ctx.lock:
-        trace.assign(ctx, target.record, _node(ctx, form, target, other))
+        record = target.record
+        trace.assign(ctx, record, _node(ctx, form, target, other, record.aval))
     return target
 
 
@@ -284,7 +287,8 @@ def _call_in_place(name: str, target: AnyTensor, *others: Tensor, **attrs: Hasha
     ctx = target.context
     records = [target.record, *(_own(ctx, tensor) for tensor in others)]
     with ctx.lock:
-        trace.assign(ctx, records[0], trace.make_node(ctx, named(name, **attrs), records))
+        node = trace.make_node(ctx, named(name, **attrs), records, records[0].aval)
+        trace.assign(ctx, records[0], node)
     return target
 
 

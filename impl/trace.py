@@ -117,17 +117,30 @@ def pending_record(ctx: Context, node: Node) -> Record:
     return record
 
 
-def make_node(ctx: Context, op: Op, operands: list[Record]) -> Node:
-    """The node of an operation; shapes are checked before any operand is touched."""
+def make_node(ctx: Context, op: Op, operands: list[Record], must_be: Aval | None = None) -> Node:
+    """The node of an operation; shapes are checked before any operand is touched.
+
+    ``must_be``: the result is to replace a tensor of this shape and dtype.
+    """
     aval = infer(op, tuple([record.aval for record in operands]))
+    require(aval, must_be)
     return Node(op, tuple([get_ir(ctx, record) for record in operands]), aval)
 
 
-def make_node_with_scalar(ctx: Context, op: Op, record: Record, value: Any) -> Node:
+def make_node_with_scalar(
+    ctx: Context, op: Op, record: Record, value: Any, must_be: Aval | None = None
+) -> Node:
     """The node of an operation on a tensor and a scalar of its dtype."""
     number = scalar(ctx, value, record.aval.dtype)
     aval = infer(op, (record.aval, number.aval))
+    require(aval, must_be)
     return Node(op, (get_ir(ctx, record), number), aval)
+
+
+def require(aval: Aval, must_be: Aval | None) -> None:
+    """Raises BAD_ARGUMENT if a result cannot take the place of the tensor that it is to replace."""
+    if must_be is not None and aval is not must_be:
+        raise bad_argument(f"cannot update a tensor of {must_be} with {aval}")
 
 
 def assign(ctx: Context, record: Record, node: Node) -> None:
@@ -136,8 +149,7 @@ def assign(ctx: Context, record: Record, node: Node) -> None:
     It remembers in ``alias_id`` whose buffer it may reuse. The object stays, so that every tensor
     object that shared the old record shares the new one.
     """
-    if node.aval is not record.aval:
-        raise bad_argument(f"cannot update tensor {record.id} of {record.aval} with {node.aval}")
+    require(node.aval, record.aval)
     if record.handle is not None or type(record.ir) is Leaf:
         record.alias_id = record.id
     ctx.created += 1

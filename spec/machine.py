@@ -148,7 +148,8 @@ def blocked(state: State, design: Design) -> bool:
     if not state.execution.running:
         return False
     if phase == Phase.READ:
-        return not state.records[state.call.target].host
+        record = state.records[state.call.target]
+        return not record.host and record.error == 0
     if phase == Phase.POST_ORDER:
         return sync.must_wait_for_parameters(state, design)
     return phase in BLOCKING

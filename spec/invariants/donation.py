@@ -6,7 +6,8 @@ Source: semantics.md §6, Donation. They look at the step that schedules a progr
 from markstep.spec.invariants.claim import Kind, Step, claim
 from markstep.spec.rules.donation import needed_afterwards
 from markstep.spec.rules.execution import Schedule
-from markstep.spec.state import NO_OWNER, CallKind, bit, has, rows
+from markstep.spec.rules.sync import PostOrder
+from markstep.spec.state import NO_OWNER, CallKind, Phase, bit, has, rows
 from markstep.spec.vocabulary import BufferStatus, CompleteExecution, FailExecution, IrKind
 
 
@@ -159,14 +160,15 @@ def results_do_not_inherit_the_mark(t: Step) -> bool:
     why="A missed donation doubles the memory of a training step.",
 )
 def updates_at_a_barrier_donate(t: Step) -> bool:
-    """A step barrier donates each owned buffer that an update replaces and nobody needs."""
-    call = t.before.call
-    if not isinstance(t.action, Schedule) or call.kind != CallKind.STEP_BARRIER:
+    """A step barrier donates each owned buffer that an update replaces and nobody needs then."""
+    call = t.after.call
+    chosen = isinstance(t.action, PostOrder) and call.phase == Phase.LOOKUP
+    if not chosen or call.kind != CallKind.STEP_BARRIER:
         return True
-    aliases = [t.before.records[r].alias_id for r in rows(call.outputs)]
-    needed = needed_afterwards(t.before)
+    aliases = [t.after.records[r].alias_id for r in rows(call.outputs)]
+    needed = needed_afterwards(t.after)
     for row in rows(call.params & ~call.donors & ~needed):
-        buffer = t.before.buffers[row]
+        buffer = t.after.buffers[row]
         if buffer.owner != NO_OWNER and buffer.owner in aliases and not buffer.read_only:
             return False
     return True

@@ -42,8 +42,13 @@ class Barrier:
 
 
 def lock(s: State, a: Lock, design: Design) -> None:
-    """A47. The execution hook comes first, then the lock, which may throw an old error (§3.54)."""
+    """A47. The execution hook comes first, then the lock, which may throw an old error (§3.54).
+
+    The execution that held the lock may have been to compute a member of this call.
+    """
     call = s.call
+    if deliver(s, design):  # A47.G4
+        return None
     if not s.device.allow_execution:  # A47.G1
         return finish(s, ErrorKind.REFUSED)
     if not call.holds_lock and not take_lock(s, design):  # A47.G2
