@@ -10,6 +10,7 @@ from typing import Final, TypeAlias
 from markstep.conformance.strictjson import (
     FieldError,
     Fields,
+    TypeOfFieldError,
     anything,
     count,
     exactly,
@@ -146,7 +147,7 @@ class RawStep:
 
 def parse_header(value: object) -> Header:
     """Line 1. The version is looked at before anything that a version may change."""
-    fields = Fields(value, "the header")
+    fields = Fields(value)
     fields.take("format", exactly(FORMAT))
     version = fields.take("version", integer)
     if version > VERSION:
@@ -174,13 +175,13 @@ def parse_header(value: object) -> Header:
 
 def parse_step(value: object, line: int, expected: int) -> RawStep:
     """Any further line; ``expected``: the number that its step must have."""
-    fields = Fields(value, "the step")
+    fields = Fields(value)
     step = fields.take("step", count)
     if step != expected:
         raise FieldError(f"step {step} where step {expected} must be: the log has a gap")
     action = fields.take("action", text)
     args = fields.take("args", mapped(anything))
-    outcome = parse_outcome(fields.take("outcome", anything))
+    outcome = fields.take("outcome", parse_outcome)
     if isinstance(outcome, Crashed | Hung):
         fields.end()
         return RawStep(line, step, action, args, outcome)
@@ -202,7 +203,7 @@ def parse_step(value: object, line: int, expected: int) -> RawStep:
 
 def parse_outcome(value: object) -> Outcome:
     """How the step ended: exactly one of four forms."""
-    fields = Fields(value, "the outcome")
+    fields = Fields(value)
     outcome: Outcome
     if "ok" in fields.left:
         fields.take("ok", exactly(True))
@@ -222,7 +223,7 @@ def parse_outcome(value: object) -> Outcome:
 
 
 def _raised(value: object) -> Raised:
-    fields = Fields(value, "it")
+    fields = Fields(value)
     raised = Raised(fields.take("type", text), fields.take("message", text))
     fields.end()
     return raised
@@ -232,13 +233,13 @@ def parse_tensors(value: object) -> dict[str, RawTensor | RawVoid]:
     """What every live tensor shows."""
     tensors = mapped(parse_tensor)(value)
     if len(tensors) > MAX_TENSORS:
-        raise FieldError(f"has more than {MAX_TENSORS} tensors")
+        raise TypeOfFieldError(f"has more than {MAX_TENSORS} tensors")
     return tensors
 
 
 def parse_tensor(value: object) -> RawTensor | RawVoid:
     """What one tensor shows."""
-    fields = Fields(value, "it")
+    fields = Fields(value)
     shows: RawTensor | RawVoid
     if "void" in fields.left:
         shows = RawVoid(fields.take("void", text))
@@ -260,7 +261,7 @@ def parse_tensor(value: object) -> RawTensor | RawVoid:
 
 
 def _ir(value: object) -> str:
-    fields = Fields(value, "it")
+    fields = Fields(value)
     name = fields.take("kind", text)
     fields.end()
     return name
@@ -268,7 +269,7 @@ def _ir(value: object) -> str:
 
 def parse_data(value: object) -> RawData:
     """The data behind a tensor, plain or sharded."""
-    fields = Fields(value, "it")
+    fields = Fields(value)
     kind = fields.take("kind", exactly("plain", "sharded"))
     state = fields.take("state", nullable(exactly("value", "placeholder", "deleted")))
     handle = fields.take("handle", nullable(count))
@@ -285,7 +286,7 @@ def parse_counter(value: object) -> int | Sample:
     """How much a counter or a metric grew."""
     if not isinstance(value, dict):
         return integer(value)
-    fields = Fields(value, "it")
+    fields = Fields(value)
     sample = Sample(fields.take("n", integer), fields.take("sum", integer))
     fields.end()
     return sample

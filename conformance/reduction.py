@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 from markstep.conformance import strictjson as json
 from markstep.conformance.rawrecord import Header, RawStep
-from markstep.conformance.strictjson import FieldError, Fields
+from markstep.conformance.strictjson import FieldError, Fields, TypeOfFieldError
 from markstep.spec import vocabulary as v
 
 HIDDEN = "Not observed:"
@@ -36,7 +36,7 @@ class Arguments(Fields):
     """The arguments of one step, each taken once."""
 
     def __init__(self, step: RawStep, header: Header, given: int) -> None:
-        super().__init__(step.args, step.action)
+        super().__init__(step.args, ("args",))
         self.action = step.action
         self.given = given
         self.uploads = header.env.get("XLA_TENSOR_UPDATE_SYNC") != "0"
@@ -132,15 +132,16 @@ def tensor_name(value: object) -> v.TensorName:
     """t1, t2, … as the number of the law."""
     name = json.text(value)
     if not (name[:1] == "t" and name[1:].isascii() and name[1:].isdigit() and len(name) <= 9):
-        raise FieldError(f"is {json.shown(name)}, not a tensor name such as t1")
+        raise TypeOfFieldError(f"is {json.shown(name)}, not a tensor name such as t1")
     if name[1] == "0":
-        raise FieldError(f"is {json.shown(name)}; names begin with t1")
+        raise TypeOfFieldError(f"is {json.shown(name)}; names begin with t1")
     return v.TensorName(int(name[1:]))
 
 
 def _dtype(value: object) -> v.DType:
     if value not in list(v.DType):
-        raise NotModelled(f"is {json.shown(str(value))}; modelled are {', '.join(v.DType)}")
+        known = ", ".join(v.DType)
+        raise NotModelled(f"the dtype {json.shown(str(value))} is not modelled; modelled: {known}")
     return v.DType(str(value))
 
 

@@ -18,7 +18,16 @@ T = TypeVar("T")
 
 
 class FieldError(ValueError):
-    """Something in a JSON text is not as it must be; the message says what."""
+    """Something in a JSON text is not as it must be; the message is a sentence that says what."""
+
+
+class TypeOfFieldError(FieldError):
+    """A field is not of its type; the message begins with the path to the field."""
+
+    def __init__(self, what: str, path: tuple[str, ...] = ()) -> None:
+        where = f"field {'.'.join(map(cut, path))}" if path else "the line"
+        super().__init__(f"{where} {what}")
+        self.what, self.path = what, path
 
 
 def loads(text: str) -> object:
@@ -66,20 +75,20 @@ def _finite(text: str) -> float:
 class Fields:
     """The fields of one JSON object, each taken once with its type; none may be left over."""
 
-    def __init__(self, value: object, what: str) -> None:
+    def __init__(self, value: object, path: tuple[str, ...] = ()) -> None:
         if not isinstance(value, dict):
-            raise FieldError(f"{what} is {kind(value)}, not an object")
-        self.what = what
+            raise TypeOfFieldError(f"is {kind(value)}, not an object", path)
+        self.path = path
         self.left: dict[str, object] = dict(value)
 
     def take(self, name: str, read: Callable[[object], T]) -> T:
         """A field that must be there."""
         if name not in self.left:
-            raise FieldError(f"{self.what} has no field {shown(name)}")
+            raise TypeOfFieldError(f"has no field {shown(name)}", self.path)
         try:
             return read(self.left.pop(name))
-        except FieldError as error:
-            raise FieldError(f"{self.what}: field {shown(name)} {error}") from None
+        except TypeOfFieldError as error:
+            raise TypeOfFieldError(error.what, (*self.path, name, *error.path)) from None
 
     def optional(self, name: str, read: Callable[[object], T]) -> T | None:
         """A field that may be missing; None if it is."""
@@ -89,12 +98,18 @@ class Fields:
         """Complain about the fields that nobody took."""
         if self.left:
             names = ", ".join(shown(name) for name in list(self.left)[:3])
-            raise FieldError(f"{self.what} has unknown field {names}")
+            raise TypeOfFieldError(f"has unknown field {names}", self.path)
 
 
 def shown(text: str) -> str:
     """A text of the file for a message: quoted, short, on one line."""
-    return repr(text if len(text) <= 60 else text[:57] + "…")
+    return repr(cut(text))
+
+
+def cut(text: str) -> str:
+    """A text, cut to a readable length, without what a terminal would obey."""
+    text = "".join(c if c.isprintable() else "?" for c in text[:61])
+    return text if len(text) <= 60 else text[:57] + "…"
 
 
 def kind(value: object) -> str:
@@ -115,35 +130,35 @@ def anything(value: object) -> object:
 def text(value: object) -> str:
     """A text."""
     if not isinstance(value, str):
-        raise FieldError(f"is {kind(value)}, not a text")
+        raise TypeOfFieldError(f"is {kind(value)}, not a text")
     return value
 
 
 def flag(value: object) -> bool:
     """A boolean."""
     if not isinstance(value, bool):
-        raise FieldError(f"is {kind(value)}, not a boolean")
+        raise TypeOfFieldError(f"is {kind(value)}, not a boolean")
     return value
 
 
 def integer(value: object) -> int:
     """An integer."""
     if not isinstance(value, int) or isinstance(value, bool):
-        raise FieldError(f"is {kind(value)}, not an integer")
+        raise TypeOfFieldError(f"is {kind(value)}, not an integer")
     return value
 
 
 def count(value: object) -> int:
     """An integer that is not negative."""
     if integer(value) < 0:
-        raise FieldError(f"is {value}, less than 0")
+        raise TypeOfFieldError(f"is {value}, less than 0")
     return integer(value)
 
 
 def number(value: object) -> Number:
     """A number."""
     if not isinstance(value, int | float) or isinstance(value, bool):
-        raise FieldError(f"is {kind(value)}, not a number")
+        raise TypeOfFieldError(f"is {kind(value)}, not a number")
     return value
 
 
@@ -157,7 +172,7 @@ def listed(read: Callable[[object], T]) -> Callable[[object], tuple[T, ...]]:
 
     def reader(value: object) -> tuple[T, ...]:
         if not isinstance(value, list):
-            raise FieldError(f"is {kind(value)}, not a list")
+            raise TypeOfFieldError(f"is {kind(value)}, not a list")
         return tuple(map(read, value))
 
     return reader
@@ -167,7 +182,7 @@ def mapped(read: Callable[[object], T]) -> Callable[[object], dict[str, T]]:
     """An object whose every field is what ``read`` takes."""
 
     def reader(value: object) -> dict[str, T]:
-        fields = Fields(value, "it")
+        fields = Fields(value)
         return {name: fields.take(name, read) for name in list(fields.left)}
 
     return reader
@@ -180,6 +195,6 @@ def exactly(*values: object) -> Callable[[object], object]:
         for known in values:
             if value == known and type(value) is type(known):
                 return known
-        raise FieldError(f"is {shown(str(value))}, not {' or '.join(map(repr, values))}")
+        raise TypeOfFieldError(f"is {shown(str(value))}, not {' or '.join(map(repr, values))}")
 
     return reader
