@@ -36,7 +36,7 @@ def warm_up(ctx: Context, records: list[Record], *, sync: bool) -> None:
         if not ctx.allowed and graph.key(donors) not in ctx.cache:
             ctx.count("UncachedCompile")
             raise refused(outputs)
-        look_up(ctx, graph, donors)
+        look_up(ctx, outputs, graph, donors)
 
 
 def graph_hash(ctx: Context, records: list[Record]) -> str:
@@ -65,7 +65,7 @@ def run_cached(ctx: Context, records: list[Record]) -> list[Record]:
             if any(buffer.filling for buffer in graph.parameters) and wait_idle(ctx):
                 deliver(ctx, records)
                 continue
-            program = look_up(ctx, graph, [], count_hit=False)
+            program = look_up(ctx, outputs, graph, [], count_hit=False)
             if wait_idle(ctx):
                 deliver(ctx, records)
                 if [record.ir for record in outputs] != graph.roots:

@@ -6,17 +6,24 @@ Source: XLAGraphExecutor::LookupCachedCompile, Compile; semantics.md §3 (57, 58
 from collections.abc import Sequence
 
 from markstep.impl.context import Context
+from markstep.impl.donation import pair
 from markstep.impl.errors import ExecutorError
 from markstep.impl.execution import InjectedFailure
 from markstep.impl.graph import Graph, Key
-from markstep.impl.lower import Program, compile_graph
+from markstep.impl.lower import Alias, Program, compile_graph
+from markstep.impl.record import Record
 from markstep.spec.vocabulary import ErrorKind
 
 
 def look_up(
-    ctx: Context, graph: Graph, donors: Sequence[int], *, count_hit: bool = True
+    ctx: Context,
+    outputs: list[Record],
+    graph: Graph,
+    donors: Sequence[int],
+    *,
+    count_hit: bool = True,
 ) -> Program:
-    """The program of a graph and its donors, compiled if it is not in the cache.
+    """The program of the outputs' graph and its donors, compiled if it is not in the cache.
 
     Raises COMPILE_FAILED, with nothing changed but the counters of the miss.
     """
@@ -28,18 +35,20 @@ def look_up(
     ctx.count("UncachedCompile")
     ctx.count("InputOutputAliasCount.n")
     ctx.count("InputOutputAliasCount.sum", len(donors))
-    program = _compile(ctx, graph, key, donors)
+    program = _compile(ctx, graph, key, donors, pair(outputs, graph, donors))
     ctx.count("CreateCompileHandles")
     ctx.cache.add(key, program)
     return program
 
 
-def _compile(ctx: Context, graph: Graph, key: Key, donors: Sequence[int]) -> Program:
+def _compile(
+    ctx: Context, graph: Graph, key: Key, donors: Sequence[int], aliases: Sequence[Alias]
+) -> Program:
     try:
         if ctx.inject.take_compile():
             raise InjectedFailure("the compilation was made to fail")
         mode = ctx.mode if ctx.mode_for is None else ctx.mode_for(key)
-        return compile_graph(graph, donors, mode)
+        return compile_graph(graph, donors, aliases, mode)
     except Exception as cause:
         text = f"a program of {len(graph.order)} nodes does not compile: {cause}"
         raise ExecutorError(ErrorKind.COMPILE_FAILED, text) from cause

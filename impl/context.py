@@ -37,6 +37,9 @@ COUNTERS: Final = (
 counters of records are derived, see ``snapshot``."""
 
 
+_by_id = attrgetter("id")
+
+
 @dataclass(slots=True)
 class Inject:
     """Faults to come: how many of the next compilations and executions fail."""
@@ -71,6 +74,7 @@ class Context:
         self.manual = manual
         self.created = 0
         self.live: set[ReferenceType[Record]] = set()
+        self._forget = self.live.discard
         self.counters = dict.fromkeys(COUNTERS, 0)
         self.cache = ProgramCache(cache_size)
         self.scalars: OrderedDict[object, Leaf] = OrderedDict()
@@ -88,14 +92,16 @@ class Context:
         self.created = number = self.created + 1
         record = Record(number, aval)
         # the bound C method is the callback: when a record dies no Python code runs
-        self.live.add(ref(record, self.live.discard))
+        self.live.add(ref(record, self._forget))
         return record
 
     def live_records(self) -> list[Record]:
         """Every live record in order of id; holding the list keeps them alive."""
-        records = [record for cell in list(self.live) if (record := cell()) is not None]
-        records.sort(key=attrgetter("id"))
-        return records
+        return sorted(self.unsorted_records(), key=_by_id)
+
+    def unsorted_records(self) -> list[Record]:
+        """Every live record in any order. The copy: records may die while they are listed."""
+        return [record for cell in list(self.live) if (record := cell()) is not None]
 
     def count(self, name: str, times: int = 1) -> None:
         """Add to a counter."""

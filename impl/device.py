@@ -122,7 +122,8 @@ def _commit(ctx: Context, execution: Execution, results: Sequence[Array]) -> Non
     """Fill the placeholders; only now are the donors really gone."""
     execution.results = results
     for placeholder, value in zip(execution.placeholders, results, strict=False):
-        placeholder.fill(value)
+        placeholder.value = value
+        placeholder.settle()
     for donor in execution.donors:
         donor.delete()
     execution.arguments.clear()

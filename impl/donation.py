@@ -3,8 +3,11 @@
 Source: XLAGraphExecutor::GetBufferDonors, SetBufferDonors; semantics.md §3 (59, 60), §6 (32-41).
 """
 
+from collections.abc import Sequence
+
 from markstep.impl.context import Context
 from markstep.impl.graph import Graph, reachable
+from markstep.impl.lower import Alias
 from markstep.impl.node import Buffer, Leaf, Node
 from markstep.impl.record import Record
 
@@ -17,21 +20,33 @@ def find_donors(ctx: Context, outputs: list[Record], graph: Graph, *, sync: bool
     """
     updated = {record.alias_id for record in outputs} if sync else set()
     by_mark = sync or ctx.donor_config
-    candidates = {
-        buffer: number
+    candidates = [
+        number
         for number, buffer in enumerate(graph.parameters)
-        if not buffer.read_only and (buffer.owner in updated or (by_mark and buffer.donate))
-    }
+        if (buffer.owner in updated or (by_mark and buffer.donate)) and not buffer.read_only
+    ]
     if not candidates:
         return []
-    outgoing = set(map(id, outputs))
-    others = [record for record in ctx.live_records() if id(record) not in outgoing]
-    for needed in _needed(others):
-        candidates.pop(needed, None)
-    return list(candidates.values())
+    needed = _needed(set(ctx.unsorted_records()).difference(outputs))
+    return [number for number in candidates if graph.parameters[number] not in needed]
 
 
-def _needed(records: list[Record]) -> set[Buffer]:
+def pair(outputs: list[Record], graph: Graph, donors: Sequence[int]) -> list[Alias]:
+    """Each donor that an output updates in place, with the number of that output.
+
+    It only decides whose memory a result reuses, not what is computed: it is not in the key.
+    """
+    owned = {graph.parameters[donor].owner: donor for donor in donors}
+    pairs = []
+    for number, record in enumerate(outputs):
+        donor = owned.get(record.alias_id)
+        if donor is not None and graph.parameters[donor].aval is record.aval:
+            pairs.append((donor, number))
+            del owned[record.alias_id]
+    return pairs
+
+
+def _needed(records: set[Record]) -> set[Buffer]:
     """Every buffer that the records show, or need to be computed.
 
     A placeholder that is still to be filled needs what its recipe needs: the running execution

@@ -17,6 +17,8 @@ from markstep.impl.node import LEAF, Buffer
 from markstep.impl.ops import Avals, Op, remember
 
 CompileMode: TypeAlias = Literal["xla", "interpret"]
+Alias: TypeAlias = tuple[int, int]
+"""A donated parameter with the result that takes over its memory."""
 Step: TypeAlias = tuple[Callable[..., Any] | None, tuple[int, ...]]
 """A function with the positions of its operands; no function: the parameter with that number."""
 
@@ -32,37 +34,65 @@ class Program:
     run: Callable[[Sequence[Buffer]], Sequence[Array]]
 
 
-def compile_graph(graph: Graph, donors: Sequence[int], mode: CompileMode) -> Program:
-    """Compile for parameters of these shapes, giving ``donors`` away. Raises what JAX raises."""
-    compiler = _interpreted if mode == "interpret" else _jitted
-    return Program(mode, compiler(graph, donors))
+def compile_graph(
+    graph: Graph, donors: Sequence[int], aliases: Sequence[Alias], mode: CompileMode
+) -> Program:
+    """Compile for parameters of these shapes, giving ``donors`` away. Raises what JAX raises.
+
+    ``aliases`` pairs donors with the results that should take over their memory.
+    """
+    if mode == "interpret":
+        return Program(mode, _interpreted(graph))
+    return Program(mode, _jitted(graph, donors, aliases))
 
 
-def _jitted(graph: Graph, donors: Sequence[int]) -> Callable[..., Sequence[Array]]:
-    steps = _steps(graph, lambda op, _: op.call)
-    results = [graph.position[root] for root in graph.roots]
+def _jitted(
+    graph: Graph, donors: Sequence[int], aliases: Sequence[Alias]
+) -> Callable[..., Sequence[Array]]:
+    """One XLA program.
 
-    def lazy_step(*arguments: Any) -> tuple[Any, ...]:
-        values = _evaluate(steps, arguments)
-        return tuple(values[position] for position in results)
-
-    consumed = () if _calls_python(graph) else _usable(graph, donors)
-    jitted = jax.jit(lazy_step, donate_argnums=consumed, keep_unused=True)
-    compiled = jitted.lower(*(buffer.aval.struct() for buffer in graph.parameters)).compile()
-
-    size = memory.needed(compiled) if consumed else 0
+    JAX pairs donors with results by their order alone, and a wrong pair costs a copy: so paired
+    parameters and results come first, in the same order.
+    """
+    arguments = _led_by([donor for donor, _ in aliases], len(graph.parameters))
+    results = _led_by([result for _, result in aliases], len(graph.roots))
+    donated = () if _calls_python(graph) else _usable(graph, donors, aliases)
+    consumed = [place for place, number in enumerate(arguments) if number in donated]
+    jitted = jax.jit(_body(graph, arguments, results), donate_argnums=consumed, keep_unused=True)
+    avals = [graph.parameters[number].aval for number in arguments]
+    compiled = jitted.lower(*[aval.struct() for aval in avals]).compile()
+    size = memory.needed(compiled) if donated else 0
 
     def run(parameters: Sequence[Buffer]) -> Sequence[Array]:
         memory.require(size)
-        results: Sequence[jax.Array] = compiled(*map(_on_device, parameters))
-        for result in results:
-            result.block_until_ready()
-        return results
+        given: list[jax.Array] = compiled(*[_on_device(parameters[n]) for n in arguments])
+        for array in given:
+            array.block_until_ready()
+        ordered = dict(zip(results, given, strict=True))
+        return [ordered[number] for number in range(len(given))]
 
     return run
 
 
-def _interpreted(graph: Graph, donors: Sequence[int]) -> Callable[..., Sequence[Array]]:
+def _body(graph: Graph, arguments: list[int], results: list[int]) -> Callable[..., Any]:
+    """The graph as a function for JAX to trace, with its arguments and results in that order."""
+    steps = _steps(graph, lambda op, _: op.call)
+    place = {number: place for place, number in enumerate(arguments)}
+    positions = [graph.position[graph.roots[number]] for number in results]
+
+    def lazy_step(*given: Any) -> list[Any]:
+        values = _evaluate(steps, [given[place[number]] for number in range(len(given))])
+        return [values[position] for position in positions]
+
+    return lazy_step
+
+
+def _led_by(first: list[int], count: int) -> list[int]:
+    """The numbers below ``count``, some of them first."""
+    return list(dict.fromkeys([*first, *range(count)]))
+
+
+def _interpreted(graph: Graph) -> Callable[..., Sequence[Array]]:
     """Run the steps one by one: slower than one program, but nothing has to be compiled."""
     steps = _steps(graph, _executable)
     results = [graph.position[root] for root in graph.roots]
@@ -124,18 +154,18 @@ def _calls_python(graph: Graph) -> bool:
     )
 
 
-def _usable(graph: Graph, donors: Sequence[int]) -> tuple[int, ...]:
+def _usable(graph: Graph, donors: Sequence[int], aliases: Sequence[Alias]) -> set[int]:
     """The donors whose memory some result can take over, as XLA matches them: by shape."""
     wanted: dict[Aval, int] = {}
     for root in graph.roots:
         wanted[root.aval] = wanted.get(root.aval, 0) + 1
-    usable = []
-    for donor in donors:
+    usable = set()
+    for donor in dict.fromkeys([*(donor for donor, _ in aliases), *donors]):
         aval = graph.parameters[donor].aval
         if wanted.get(aval, 0):
             wanted[aval] -= 1
-            usable.append(donor)
-    return tuple(usable)
+            usable.add(donor)
+    return usable
 
 
 def _on_device(buffer: Buffer) -> jax.Array:

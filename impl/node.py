@@ -87,14 +87,8 @@ class Buffer:
         self.filling = True
         self.recipe = recipe
 
-    def fill(self, value: Array) -> None:
-        """The execution that was to fill the placeholder ended well."""
-        self.value = value
-        self.filling = False
-        self.recipe = None
-
-    def abandon(self) -> None:
-        """The execution that was to fill the placeholder failed."""
+    def settle(self) -> None:
+        """The execution that was to fill the placeholder has ended, well or not."""
         self.filling = False
         self.recipe = None
 

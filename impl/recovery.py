@@ -26,7 +26,7 @@ def give_back(live: list[Record], execution: Execution) -> None:
         if concerned and not execution.waited and record.failure is None:
             record.failure = execution.failure
     for placeholder in returned:
-        placeholder.abandon()
+        placeholder.settle()
 
 
 def _restore(record: Record, returned: dict[Buffer, Node], rebuilt: dict[Node, Node]) -> bool:

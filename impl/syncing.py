@@ -157,7 +157,7 @@ def _wait_for_parameters(ctx: Context, graph: Graph) -> bool:
 
 def _prepare(ctx: Context, outputs: list[Record], graph: Graph, config: Config) -> Work:
     donors = find_donors(ctx, outputs, graph, sync=config.sync) if config.force else []
-    return Work(outputs, graph, donors, look_up(ctx, graph, donors))
+    return Work(outputs, graph, donors, look_up(ctx, outputs, graph, donors))
 
 
 def _current(outputs: list[Record], graph: Graph) -> bool:

@@ -254,10 +254,7 @@ def _node(
 
 def _result(ctx: Context, form: Arithmetic, left: Tensor, other: Operand) -> Tensor:
     with ctx.lock:
-        node = _node(ctx, form, left, other)
-        record = ctx.new_record(node.aval)
-        record.ir = node
-        return Tensor(ctx, record)
+        return Tensor(ctx, trace.pending_record(ctx, _node(ctx, form, left, other)))
 
 
 def _reverse(ctx: Context, form: Arithmetic, other: Operand, right: Tensor) -> Tensor:
