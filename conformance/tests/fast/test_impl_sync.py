@@ -401,3 +401,22 @@ def test_a_run_by_hash_without_pending_work_is_a_barrier(ex):
     ex.sync([y], wait=False)
     assert ex.run_cached([x]) == []
     assert not ex.running
+
+
+def rotate(*arrays):
+    return [array + 1 for array in reversed(arrays)]
+
+
+def test_each_result_takes_over_the_buffer_that_it_updates():
+    ex = Executor("xla")
+    tensors = [data(ex) for _ in range(4)]
+    fresh = tensors[0] * 2  # a result of the same shape that updates nothing
+    for tensor, new in zip(tensors, reversed(ex.apply(rotate, *tensors)), strict=True):
+        tensor.copy_(new)
+    del tensor, new
+    places = [t.record.ir.operands[0].operands[i] for i, t in enumerate(tensors)]
+    places = [leaf.buffer.value.unsafe_buffer_pointer() for leaf in places]
+    ex.sync([fresh, *tensors])
+    assert [device_array(ex, t).unsafe_buffer_pointer() for t in tensors] == places
+    assert ex.read(fresh).tolist() == [2.0, 4.0, 6.0, 8.0]
+    assert ex.read(tensors[3]).tolist() == [2.0, 3.0, 4.0, 5.0]
