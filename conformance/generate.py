@@ -7,13 +7,12 @@ sequences of `markstep.conformance.motifs` are planned as a whole, with other ac
 
 from collections.abc import Sequence
 from math import prod
-from random import Random
-from typing import TypeVar
 
 from markstep.conformance import illegal
 from markstep.conformance.adapter import ALL_CAPABILITIES, needed_capability
 from markstep.conformance.exactness import stays_exact
 from markstep.conformance.motifs import MOTIFS, Roles
+from markstep.conformance.source import Source
 from markstep.spec import vocabulary as v
 from markstep.spec.design import SOUND, Design
 from markstep.spec.machine import enabled, names
@@ -42,44 +41,6 @@ LAYOUTS = (
 )
 SCALARS = (2, 1, 0, -1, 3, 2.5)
 
-T = TypeVar("T")
-
-
-class Source:
-    """Choices read from bytes. Without bytes left every choice is the first alternative."""
-
-    def __init__(self, data: bytes) -> None:
-        self._data, self._next = data, 0
-
-    @property
-    def exhausted(self) -> bool:
-        """All bytes are used."""
-        return self._next >= len(self._data)
-
-    def below(self, n: int) -> int:
-        """A number from 0 to n-1; the smaller the byte, the smaller the number."""
-        if self.exhausted:
-            return 0
-        self._next += 1
-        return self._data[self._next - 1] * n >> 8
-
-    def percent(self, chance: int) -> bool:
-        """True with about this chance; False when the bytes are used up."""
-        return self.below(100) >= 100 - chance
-
-    def pick(self, alternatives: Sequence[T]) -> T:
-        """One of a few alternatives; the first is the simplest."""
-        return alternatives[self.below(len(alternatives))]
-
-    def weighted(self, alternatives: Sequence[tuple[int, T]]) -> T:
-        """One of the alternatives, in proportion to its weight."""
-        position = self.below(sum(weight for weight, _ in alternatives))
-        for weight, alternative in alternatives:
-            if position < weight:
-                return alternative
-            position -= weight
-        raise AssertionError("weights must be positive")
-
 
 class Chooser:
     """Chooses the next action of one program, given the law's state."""
@@ -95,7 +56,7 @@ class Chooser:
     def fresh(self) -> TensorName:
         """A tensor name that was never used."""
         self.made += 1
-        return TensorName(self.made)
+        return TensorName(self.made - 1)
 
     def choose(self, state: State) -> Action:
         """The next action. Possible in the state, but for a few that are deliberately not."""
@@ -343,9 +304,3 @@ def decode(
         if state.device.crashed:
             break
     return tuple(program)
-
-
-def program_bytes(seed: int, number: int) -> bytes:
-    """The bytes of one program of a seeded run."""
-    random = Random(f"{seed}:{number}")
-    return random.randbytes(random.choice((24, 48, 96)))

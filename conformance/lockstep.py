@@ -5,12 +5,13 @@ executions end only when told to, a running execution may have ended at any mome
 has two possible states; each is carried on until what is seen decides between them.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from markstep.conformance.adapter import ENVIRONMENT, Adapter, AdapterError, missing_capability
 from markstep.conformance.claims import ClaimWatch
 from markstep.conformance.explain import Divergence, broken_claim, differing
+from markstep.conformance.report.model import ActionCount
 from markstep.conformance.verdict import Verdict
 from markstep.conformance.views import (
     Difference,
@@ -40,6 +41,7 @@ class ProgramResult:
     step: int = -1
     """The index of the action at which it went wrong."""
     message: str = ""
+    hung: bool = False
 
 
 @dataclass(slots=True)
@@ -47,19 +49,22 @@ class Counts:
     """What was exercised in lockstep. Keys are ids of rules."""
 
     steps: int = 0
-    exercised: dict[str, int] = field(default_factory=dict)
-    refused: dict[str, int] = field(default_factory=dict)
-    errors: dict[str, int] = field(default_factory=dict)
+    actions: dict[str, ActionCount] = field(default_factory=dict)
 
-    def note(self, action: Action, error: ErrorKind) -> None:
-        """One action was compared."""
+    @property
+    def refused(self) -> int:
+        """How many impossible actions were tried."""
+        return sum(count.refused for count in self.actions.values())
+
+    def note(self, action: Action, expected: Observation) -> None:
+        """One action is compared, of which the law expects this."""
         self.steps += 1
-        rule = machine.ACTIONS[type(action)].id
-        self.exercised[rule] = self.exercised.get(rule, 0) + 1
-        if error == ErrorKind.BAD_ARGUMENT:
-            self.refused[rule] = self.refused.get(rule, 0) + 1
-        elif error != ErrorKind.NONE:
-            self.errors[rule] = self.errors.get(rule, 0) + 1
+        count = self.actions.setdefault(machine.ACTIONS[type(action)].id, ActionCount())
+        if expected is REFUSED:
+            count.refused += 1
+        else:
+            count.exercised += 1
+            count.errors += expected.error != ErrorKind.NONE
 
 
 REFUSED = Observation(ErrorKind.BAD_ARGUMENT)
@@ -109,8 +114,8 @@ class Session:
         """Do one action on both sides. Raises AdapterError if the executor broke the protocol."""
         start = self.state
         after = self._perform(self._with_endings(self.possible), action)
+        self.counts.note(action, after[0].outcome)
         observed = checked_observation(self.adapter.apply(action))
-        self.counts.note(action, observed.error)
         claim = self.watch.take_broken()
         if claim is not None:
             return broken_claim(claim, start, after[0].state)
@@ -168,6 +173,54 @@ def _one_of_each_kind(possible: list[Possibility]) -> list[Possibility]:
     return [kinds[running] for running in (True, False) if running in kinds]
 
 
+def drive(
+    actions: Callable[[Session], Iterator[Action]],
+    adapter: Adapter,
+    design: Design,
+    watch: ClaimWatch,
+    counts: Counts,
+    taken: list[Action],
+    beat: Callable[[], None] = lambda: None,
+) -> ProgramResult:
+    """Lockstep with actions that may depend on how it goes. Never raises for what the adapter does.
+
+    ``taken`` collects the actions; ``beat`` is called before each.
+    """
+    try:
+        session = Session(adapter, design, watch, counts)
+        for action in actions(session):
+            if session.over:
+                break
+            taken.append(action)
+            beat()
+            missing = missing_capability(adapter, action)
+            if missing is not None:
+                text = f"the adapter does not declare the capability {missing!r}"
+                return ended(taken, Verdict.UNSUPPORTED, message=text)
+            divergence = None if session.skips(action) else session.step(action)
+            if divergence is not None:
+                return ended(taken, Verdict.VIOLATES, divergence)
+    except Exception as error:
+        return ended(taken, Verdict.ERROR, message=broken_protocol(error))
+    return ProgramResult(tuple(taken), Verdict.CONFORMS)
+
+
+def ended(
+    taken: Sequence[Action],
+    verdict: Verdict,
+    divergence: Divergence | None = None,
+    message: str = "",
+) -> ProgramResult:
+    """A program ended at the last action that was taken."""
+    return ProgramResult(tuple(taken), verdict, divergence, len(taken) - 1, message)
+
+
+def broken_protocol(error: BaseException) -> str:
+    """In one line, what the adapter raised although no ErrorKind stands for it."""
+    text = str(error) if isinstance(error, AdapterError) else f"{type(error).__name__}: {error}"
+    return (text.splitlines() or [""])[0]
+
+
 def run_program(
     program: Sequence[Action],
     adapter: Adapter,
@@ -175,28 +228,7 @@ def run_program(
     watch: ClaimWatch | None = None,
     counts: Counts | None = None,
 ) -> ProgramResult:
-    """A whole program in lockstep. Never raises for what the adapter does."""
-    actions, index = tuple(program), -1
-    try:
-        session = Session(adapter, design, watch or ClaimWatch(()), counts or Counts())
-        for index, action in enumerate(actions):
-            missing = missing_capability(adapter, action)
-            if missing is not None:
-                text = f"the adapter does not declare the capability {missing!r}"
-                return ProgramResult(actions, Verdict.UNSUPPORTED, None, index, text)
-            if session.over:
-                break
-            if session.skips(action):
-                continue
-            divergence = session.step(action)
-            if divergence is not None:
-                return ProgramResult(actions, Verdict.VIOLATES, divergence, index)
-    except Exception as error:
-        return broke(actions, index, error)
-    return ProgramResult(actions, Verdict.CONFORMS)
-
-
-def broke(program: tuple[Action, ...], index: int, error: BaseException) -> ProgramResult:
-    """The adapter raised something that no ErrorKind stands for, or broke the protocol."""
-    text = str(error) if isinstance(error, AdapterError) else f"{type(error).__name__}: {error}"
-    return ProgramResult(program, Verdict.ERROR, None, index, (text.splitlines() or [""])[0])
+    """A given program in lockstep. Never raises for what the adapter does."""
+    watch, counts = watch or ClaimWatch(()), counts or Counts()
+    result = drive(lambda _: iter(program), adapter, design, watch, counts, [])
+    return replace(result, program=tuple(program))

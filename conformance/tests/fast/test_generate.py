@@ -7,8 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from markstep.conformance.exactness import LARGEST
-from markstep.conformance.generate import MAX_TENSORS, decode, program_bytes
+from markstep.conformance.generate import MAX_TENSORS, decode
 from markstep.conformance.motifs import MOTIFS, Roles
+from markstep.conformance.source import program_bytes
 from markstep.spec import vocabulary as v
 from markstep.spec.design import SOUND, TORCH_XLA_2_9, Design
 from markstep.spec.machine import ACTIONS

@@ -1,0 +1,236 @@
+"""The main job: generated programs in lockstep with an executor, until enough was compared."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from time import monotonic
+
+from markstep.conformance.adapter import ALL_CAPABILITIES, NEEDS, Factory, load
+from markstep.conformance.claims import ClaimWatch, all_claims
+from markstep.conformance.deadline import LIMIT_S
+from markstep.conformance.lockstep import Counts, ProgramResult
+from markstep.conformance.play import Player
+from markstep.conformance.report.model import Failure, Report
+from markstep.conformance.shrink import Program, shrink
+from markstep.conformance.source import program_bytes
+from markstep.conformance.verdict import Verdict
+from markstep.spec import SPEC_VERSION
+from markstep.spec.design import SOUND, Design
+from markstep.spec.machine import ACTIONS
+from markstep.spec.state import Phase
+from markstep.spec.trace import SUFFIX, TraceError, read_trace
+from markstep.spec.vocabulary import Action
+
+MOST_FAILURES = 30
+"""Different failures after which a run ends."""
+MOST_HANGS = 3
+"""Programs that hang after which a run ends: each costs the time limit, and leaves a thread."""
+MOST_ERRORS = 200
+"""Programs that break the executor in some way after which a run ends."""
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """How much a run does."""
+
+    steps: int
+    """Actions compared."""
+    demands_witnesses: bool = False
+    """A claim whose premise never came up, or an action that never occurred, spoils the run."""
+
+    def __str__(self) -> str:
+        demand = ", and every witness has to be seen" if self.demands_witnesses else ""
+        return f"{self.steps} actions in lockstep{demand}"
+
+
+PROFILES: dict[str, Profile] = {
+    "tiny": Profile(300),
+    "small": Profile(5_000),
+    "standard": Profile(50_000, demands_witnesses=True),
+}
+
+
+def check(
+    adapter: str | Factory,
+    *,
+    design: Design = SOUND,
+    profile: str = "small",
+    seed: int = 0,
+    progress: Callable[[int, int], None] | None = None,
+    examples: Path | None = None,
+    limit_s: float = LIMIT_S,
+) -> Report:
+    """Hold an executor to the law under a design.
+
+    ``adapter``: a name or a factory. ``examples``: a folder with traces of earlier failures, which
+    come first. ``limit_s``: how long one action may take. Raises AdapterError if there is no
+    executor to check.
+    """
+    factory = load(adapter) if isinstance(adapter, str) else adapter
+    run = Run(Player(factory, design, limit_s), design, PROFILES[profile], seed, profile)
+    try:
+        run.saved(examples)
+        run.generated(progress or (lambda done, total: None))
+    except KeyboardInterrupt:
+        run.report.interrupted = True
+    finally:
+        run.player.close()
+    return run.finished()
+
+
+class Run:
+    """One run: what was counted, and what failed."""
+
+    def __init__(
+        self, player: Player, design: Design, profile: Profile, seed: int, profile_name: str
+    ) -> None:
+        self.player, self.design, self.profile, self.seed = player, design, profile, seed
+        self.counts, self.watch = Counts(), ClaimWatch(all_claims().values())
+        self.begin, self.signatures = monotonic(), set[tuple[str, ...]]()
+        self.hangs = self.errors = 0
+        self.report = Report(
+            "run",
+            adapter=player.adapter.name,
+            adapter_version=player.adapter.version,
+            design=design.name,
+            profile=profile_name,
+            seed=seed,
+            spec_version=SPEC_VERSION,
+        )
+
+    @property
+    def over(self) -> bool:
+        """Enough was compared, or enough went wrong."""
+        return self.counts.steps >= self.profile.steps or self.stopped_by() is not None
+
+    def stopped_by(self) -> str | None:
+        """What ends the run before enough was compared, if anything."""
+        if len(self.report.failures) >= MOST_FAILURES:
+            return f"{MOST_FAILURES} different failures"
+        if self.hangs >= MOST_HANGS:
+            return f"{MOST_HANGS} programs that hang"
+        return f"{MOST_ERRORS} programs that end in errors" if self.errors >= MOST_ERRORS else None
+
+    def saved(self, examples: Path | None) -> None:
+        """Programs on which some executor failed before."""
+        for program in saved_programs(examples, self.design):
+            self._judge(self.player.given(program, self.watch, self.counts))
+
+    def generated(self, progress: Callable[[int, int], None]) -> None:
+        """Programs from the seed, one after another."""
+        number = 0
+        while not self.over:
+            progress(min(self.counts.steps, self.profile.steps), self.profile.steps)
+            data = program_bytes(self.seed, number)
+            number += 1
+            self._judge(self.player.generated(data, self.watch, self.counts))
+
+    def _judge(self, result: ProgramResult) -> None:
+        self.report.programs += 1
+        if result.verdict not in (Verdict.VIOLATES, Verdict.ERROR):
+            return
+        self.errors += result.verdict == Verdict.ERROR
+        self.hangs += result.hung
+        signature = signature_of(result)
+        if result.divergence is not None:
+            self.watch.ignore.add(result.divergence.id)
+        if signature not in self.signatures:
+            self.signatures.add(signature)
+            self.report.failures.append(self._failure(self._shrunk(result, signature)))
+
+    def _shrunk(self, result: ProgramResult, signature: tuple[str, ...]) -> ProgramResult:
+        """The shortest program that fails in the same way, with what it shows.
+
+        A candidate may not have more impossible actions than the program had so far.
+        """
+        best, refused = result, len(result.program)
+        claims = [claim for id, claim in all_claims().items() if id == signature[0]]
+
+        def fails(program: Program) -> bool:
+            nonlocal best, refused
+            counts = Counts()
+            again = self.player.given(program, ClaimWatch(claims), counts)
+            same = signature_of(again) == signature and counts.refused <= refused
+            if same:
+                best, refused = again, counts.refused
+            return same
+
+        if result.hung:
+            return result
+        if not fails(result.program):
+            self.report.notes.append(f"{signature[0]}: not reproduced when run once more")
+            return result
+        shrink(result.program, fails)
+        return best
+
+    def _failure(self, result: ProgramResult) -> Failure:
+        found = result.divergence
+        return Failure(
+            found.id if found else "LOCKSTEP",
+            found.statement if found else "An executor answers every action as the protocol says.",
+            result.program,
+            result.step,
+            found.expected if found else "an observation",
+            found.observed if found else result.message,
+            list(found.changed) if found else [],
+            result.verdict,
+            self.report.adapter,
+            self.design.name,
+            self.seed,
+        )
+
+    def finished(self) -> Report:
+        """The report, with everything that was counted."""
+        report, watch = self.report, self.watch
+        report.duration_s = monotonic() - self.begin
+        early = self.stopped_by()
+        if early is not None:
+            report.notes.append(f"ended early, after {early}")
+        report.steps, report.small_steps = self.counts.steps, watch.small_steps
+        report.actions, report.claims = self.counts.actions, watch.counts
+        verdicts = {failure.verdict for failure in report.failures}
+        for verdict in (Verdict.ERROR, Verdict.VIOLATES):
+            if verdict in verdicts:
+                report.verdict = verdict
+                break
+        missing = sorted(ALL_CAPABILITIES - self.player.adapter.capabilities)
+        if missing:
+            report.notes.append(f"not declared by the adapter: {', '.join(missing)}")
+        unseen = list(self._unseen())
+        if self.profile.demands_witnesses:
+            report.vacuous += unseen
+        elif unseen:
+            report.notes.append(f"not exercised at this size: {len(unseen)} witnesses and actions")
+        return report
+
+    def _unseen(self) -> Iterator[str]:
+        """Claims and actions that the run says nothing about."""
+        for id, count in self.watch.counts.items():
+            if not count.witnessed:
+                yield f"{id}: its witness was never seen"
+        for kind, rule in ACTIONS.items():
+            needed = NEEDS.get(kind)
+            supported = needed is None or needed in self.player.adapter.capabilities
+            done = self.counts.actions.get(rule.id)
+            if rule.phase == Phase.IDLE and supported and not (done and done.exercised):
+                yield f"{rule.id}: {kind.__name__} never occurred"
+
+
+def signature_of(result: ProgramResult) -> tuple[str, ...]:
+    """Failures with equal signatures count as one."""
+    if result.divergence is not None:
+        return result.divergence.signature
+    where = type(result.program[result.step]).__name__ if result.step >= 0 else "reset"
+    return "LOCKSTEP", result.message, where
+
+
+def saved_programs(examples: Path | None, design: Design) -> Iterator[Program]:
+    """The programs of saved traces, if they are about calls and about this design."""
+    for path in sorted(examples.glob(f"*{SUFFIX}")) if examples is not None else ():
+        try:
+            trace = read_trace(path)
+        except TraceError:
+            continue
+        program = tuple(a for a in trace.actions if isinstance(a, Action))
+        if trace.design == design.name and len(program) == len(trace.actions):
+            yield program

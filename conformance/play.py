@@ -1,0 +1,71 @@
+"""Playing programs against an executor on a thread that may be given up."""
+
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import replace
+
+from markstep.conformance.adapter import Adapter, AdapterError, Factory, make
+from markstep.conformance.claims import ClaimWatch
+from markstep.conformance.deadline import Hang, Worker
+from markstep.conformance.generate import MAX_ACTIONS, Chooser
+from markstep.conformance.lockstep import Counts, ProgramResult, Session, drive, ended
+from markstep.conformance.source import Source
+from markstep.conformance.verdict import Verdict
+from markstep.spec.design import Design
+from markstep.spec.vocabulary import Action
+
+
+class Player:
+    """Holds one executor; when it breaks, the next program gets a fresh one."""
+
+    def __init__(self, factory: Factory, design: Design, limit_s: float) -> None:
+        self.factory, self.design, self.worker = factory, design, Worker(limit_s)
+        self.adapter: Adapter = self.worker.call(lambda _: make(factory, design))
+
+    def generated(self, data: bytes, watch: ClaimWatch, counts: Counts) -> ProgramResult:
+        """The program that the bytes mean, chosen while it runs."""
+
+        def choose(session: Session) -> Iterator[Action]:
+            chooser = Chooser(Source(data), self.design, session.adapter.capabilities)
+            for _ in range(MAX_ACTIONS):
+                if chooser.source.exhausted:
+                    return
+                yield chooser.choose(session.state)
+
+        return self._play(choose, watch, counts)
+
+    def given(
+        self, program: tuple[Action, ...], watch: ClaimWatch, counts: Counts
+    ) -> ProgramResult:
+        """A program as it is."""
+        return self._play(lambda _: iter(program), watch, counts)
+
+    def _play(
+        self,
+        actions: Callable[[Session], Iterator[Action]],
+        watch: ClaimWatch,
+        counts: Counts,
+    ) -> ProgramResult:
+        taken: list[Action] = []
+        adapter, design = self.adapter, self.design
+        try:
+            result = self.worker.call(
+                lambda pulse: drive(actions, adapter, design, watch, counts, taken, pulse.beat)
+            )
+        except Hang as hang:
+            self._renew()
+            return replace(ended(taken, Verdict.ERROR, message=str(hang)), hung=True)
+        if result.verdict == Verdict.ERROR:
+            with suppress(Exception):
+                adapter.close()
+            self._renew()
+        return result
+
+    def _renew(self) -> None:
+        self.adapter = self.worker.call(lambda _: make(self.factory, self.design))
+
+    def close(self) -> None:
+        """Release the executor and the thread."""
+        with suppress(AdapterError):
+            self.worker.call(lambda _: self.adapter.close())
+        self.worker.close()

@@ -1,0 +1,126 @@
+"""The main job: profiles, verdicts, exit codes, shrinking, and executors that break."""
+
+import time
+from pathlib import Path
+
+import pytest
+
+from markstep.conformance.adapters.model import ModelAdapter
+from markstep.conformance.adapters.reference import ReferenceAdapter
+from markstep.conformance.check import PROFILES, check, saved_programs
+from markstep.conformance.report.traces import save_traces
+from markstep.conformance.verdict import Verdict
+from markstep.spec.design import SOUND, TORCH_XLA_2_9
+from markstep.spec.vocabulary import Action, AssignInPlace, Clone, ErrorKind, Observation, ReadOne
+
+
+def test_the_reference_executor_conforms() -> None:
+    report = check(ReferenceAdapter, profile="tiny", seed=1)
+    assert (report.verdict, report.exit_code) == (Verdict.CONFORMS, 0)
+    assert report.steps >= PROFILES["tiny"].steps
+    assert report.small_steps > report.steps
+    assert report.actions["A03"].exercised > 10
+    assert report.claims["I01"].witnessed > 10
+
+
+def test_the_same_seed_gives_the_same_report() -> None:
+    reports = [check("model", profile="tiny", seed=5) for _ in range(2)]
+    assert reports[0].actions == reports[1].actions
+    assert reports[0].claims == reports[1].claims
+
+
+def test_a_design_that_breaks_claims_violates_with_the_shortest_programs() -> None:
+    report = check("model", design=TORCH_XLA_2_9, profile="tiny", seed=0)
+    assert (report.verdict, report.exit_code) == (Verdict.VIOLATES, 1)
+    broken = {failure.id: len(failure.program) for failure in report.failures}
+    assert len(broken) > 8
+    assert broken["I13"] == 3, "clone, read"
+    assert max(broken.values()) <= 9
+
+
+class Forgetful(ModelAdapter):
+    """A clone that is read becomes an ordinary tensor: the next update of the source takes it."""
+
+    def apply(self, action: Action) -> Observation:
+        observed = super().apply(action)
+        if isinstance(action, ReadOne) and observed.error == ErrorKind.NONE:
+            record = self.state.record_of(action.tensor)
+            if record.is_cloned:
+                record.is_cloned, record.handle = False, record.leaf
+        return observed
+
+
+def test_a_mutant_is_found_and_shrunk_to_its_core() -> None:
+    report = check(Forgetful, profile="small", seed=0)
+    assert report.exit_code == 1
+    shortest = min(report.failures, key=lambda failure: len(failure.program))
+    assert [type(action) for action in shortest.program[1:]] == [Clone, ReadOne]
+    assert "data: none" in shortest.expected
+    assert "data: value" in shortest.observed
+
+
+class Breaking(ModelAdapter):
+    """Raises something that nobody has a word for."""
+
+    def apply(self, action: Action) -> Observation:
+        if isinstance(action, AssignInPlace) and action.op == "neg":
+            raise ZeroDivisionError("no negatives")
+        return super().apply(action)
+
+
+def test_an_executor_that_raises_is_an_error_with_its_program_and_the_run_goes_on() -> None:
+    report = check(Breaking, profile="small", seed=0)
+    assert (report.verdict, report.exit_code) == (Verdict.ERROR, 4)
+    (failure,) = report.failures
+    assert failure.observed == "ZeroDivisionError: no negatives"
+    assert len(failure.program) == 2
+    assert report.steps >= PROFILES["small"].steps
+
+
+class Hanging(ModelAdapter):
+    """Never comes back from one kind of action."""
+
+    def apply(self, action: Action) -> Observation:
+        if isinstance(action, Clone):
+            time.sleep(3600)
+        return super().apply(action)
+
+
+def test_an_executor_that_hangs_is_an_error_with_its_program() -> None:
+    report = check(Hanging, profile="tiny", seed=0, limit_s=0.3)
+    assert (report.verdict, report.exit_code) == (Verdict.ERROR, 4)
+    (failure,) = report.failures
+    assert isinstance(failure.program[failure.step], Clone)
+    assert "no answer within 0.3 s" in failure.observed
+    assert "ended early, after 3 programs that hang" in report.notes
+
+
+def test_standard_demands_every_witness() -> None:
+    class Poor(ModelAdapter):
+        capabilities = frozenset()
+
+    report = check(Poor, profile="tiny", seed=0)
+    assert report.exit_code == 0
+    assert any("donation" in note for note in report.notes)
+    assert PROFILES["standard"].demands_witnesses
+
+
+def test_earlier_failures_come_first(tmp_path: Path) -> None:
+    report = check("model", design=TORCH_XLA_2_9, profile="tiny", seed=0)
+    save_traces(report, tmp_path)
+    (tmp_path / "broken.itf.json").write_text("{")
+    saved = list(saved_programs(tmp_path, TORCH_XLA_2_9))
+    assert len(saved) == len(report.failures) > 0
+    assert list(saved_programs(tmp_path, SOUND)) == []
+    again = check("model", design=TORCH_XLA_2_9, profile="tiny", seed=4, examples=tmp_path)
+    assert {f.id for f in report.failures} <= {f.id for f in again.failures}
+
+
+def test_no_executor_is_one_line() -> None:
+    from markstep.conformance.adapter import AdapterError
+
+    def failing() -> ModelAdapter:
+        raise RuntimeError("no device")
+
+    with pytest.raises(AdapterError, match="RuntimeError: no device"):
+        check(failing, profile="tiny")
