@@ -16,6 +16,8 @@ Shape: TypeAlias = tuple[int, ...]
 
 EXACT = 2**22
 """Magnitudes up to here stay exact through one more addition in float32."""
+TOO_LARGE = 2**64
+"""No dtype of the alphabet holds such an element exactly."""
 HUGE = 2**42
 """Elements that failing_execute asks for: more than any device can allocate."""
 
@@ -56,10 +58,16 @@ def _matmul_shape(a: Shape, b: Shape) -> Shape:
 
 
 def evaluate(op: str, values: tuple[Value | None, ...], shapes: tuple[Shape, ...]) -> Value | None:
-    """The value of an op; None when an operand's value is not known or the op has none."""
+    """The value of an op; None when an operand's value is not known, the op has none, or an element
+    is so large that no device holds it (then nobody knows, and Python's integers do not grow)."""
     known = [v for v in values if v is not None]
     if len(known) < len(values) or op in ("failing_compile", "expand_huge"):
         return None
+    value = _compute(op, known, shapes)
+    return value if max(map(abs, value), default=0) <= TOO_LARGE else None
+
+
+def _compute(op: str, known: list[Value], shapes: tuple[Shape, ...]) -> Value:
     if op in _ELEMENTWISE:
         function = _ELEMENTWISE[op]
         left, right = _broadcast(known[0], known[1])
