@@ -80,15 +80,23 @@ def monitor(
     /,
     *more: Annotated[str, Parameter(show=False)],
     design: Design = "torch_xla_2_9",
+    explained_by: Annotated[
+        str | None, Parameter(help="The design of the recorded system; default: what the log says.")
+    ] = None,
     junit_xml: Junit = None,
     json: JsonFile = None,
     out: Out = OUT,
     verbose: Annotated[bool, Parameter(help="List every log.", negative="")] = False,
 ) -> ExitCode:
-    """Check that the law under a design predicts every observation of recorded logs."""
+    """Check that the law predicts every observation of recorded logs, or which claims they break.
+
+    Under the design that describes the recorded system, every step must be explained. Under any
+    other design, the claims that the system breaks are listed, each with its shortest prefix.
+    """
     from markstep.conformance.verbs import Outputs, monitor_verb
 
-    return monitor_verb([first, *more], design, Outputs(junit_xml, json, out, verbose))
+    outputs = Outputs(junit_xml, json, out, verbose)
+    return monitor_verb([first, *more], design, explained_by, outputs)
 
 
 @app.command

@@ -10,8 +10,8 @@ import time
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from markstep.conformance.claimwatch import Break, ClaimWatch
 from markstep.conformance.alternatives import Candidate, candidates
+from markstep.conformance.claimwatch import Break, ClaimWatch
 from markstep.conformance.prediction import Ended, Memory, NotEnabledError, predict, take
 from markstep.conformance.rawlog import (
     LogError,

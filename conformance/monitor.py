@@ -163,10 +163,18 @@ def unexplained_step(log: LogVerdict, found: Unexplained) -> Failure:
         observed=_side(found.differences, lambda one: one.observed),
         changed=[
             *diff_states(found.ended.before, found.ended.settled),
-            *(f"otherwise, {candidate}" for candidate in found.candidates[:CANDIDATES]),
+            *nearer(found),
         ],
         design=law.name,
     )
+
+
+def nearer(found: Unexplained) -> list[str]:
+    """The other explanations that leave less unexplained than the law itself."""
+    better = [c for c in found.candidates if len(c.differences) < len(found.differences)]
+    if not better:
+        return ["otherwise: no other end of an execution and no other design explains more"]
+    return [f"otherwise, {candidate}" for candidate in better[:CANDIDATES]]
 
 
 def _side(differences: Iterable[Difference], value: Callable[[Difference], object]) -> str:
@@ -225,7 +233,9 @@ def notes(of: MonitorReport) -> list[str]:
     """What a reader should know about the numbers."""
     whole = sum(log.accepted == log.steps and log.error is None for log in of.logs)
     laws = sorted({log.explained_by.name for log in of.logs if log.explained_by is not None})
-    said = [f"{whole} of {len(of.logs)} logs are explained whole by {', '.join(laws) or 'nothing'}"]
+    said = [
+        f"{whole} of {len(of.logs)} logs are explained whole" + "".join(f" by {x}" for x in laws)
+    ]
     if any(log.watch is not None for log in of.logs):
         said.append(f"{len(of.breaks)} claims are broken by the recorded system")
     return said

@@ -25,7 +25,7 @@ from markstep.spec import SPEC_VERSION
 from markstep.spec.design import DESIGNS, Design
 from markstep.spec.trace import SUFFIX, TraceError, read_trace
 
-LOG_SUFFIXES = (".jsonl.gz",)
+LOG_SUFFIXES = (".jsonl.gz", ".jsonl")
 SEED_BITS = 32
 
 
@@ -90,16 +90,19 @@ def replay_verb(
     return finish(report, outputs)
 
 
-def monitor_verb(given: list[str], design: str, outputs: Outputs) -> ExitCode:
+def monitor_verb(
+    given: list[str], design: str, explained_by: str | None, outputs: Outputs
+) -> ExitCode:
     """`markstep monitor`."""
     from markstep.conformance.monitor import monitor
 
     law = the_design(design)
+    recorded = the_design(explained_by, "--explained-by") if explained_by is not None else None
     outputs.check()
     paths = find("monitor", given, LOG_SUFFIXES)
     with Progress("logs") as progress:
-        report = monitor(paths, law, progress=progress)
-    report.again = again("monitor", *given, design=design)
+        report = monitor(paths, law, progress=progress, explained_by=recorded)
+    report.again = again("monitor", *given, design=design, explained_by=explained_by)
     code = finish(report, outputs)
     for subject in report.subjects:
         if subject.verdict == Verdict.ERROR:
@@ -167,9 +170,9 @@ def finish(report: Report, outputs: Outputs) -> ExitCode:
     return report.exit_code
 
 
-def the_design(name: str) -> Design:
+def the_design(name: str, option: str = "--design") -> Design:
     """The design that an option names. Raises UsageError."""
-    return DESIGNS[pick("--design", name, DESIGNS)]
+    return DESIGNS[pick(option, name, DESIGNS)]
 
 
 def the_adapter(name: str) -> Factory:
