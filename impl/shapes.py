@@ -37,16 +37,6 @@ def same_or_scalar(avals: tuple[Aval, ...]) -> Aval:
     return same(tuple(aval for aval in avals if aval.shape) or avals)
 
 
-def like_first(avals: tuple[Aval, ...]) -> Aval:
-    """Tensor first, scalar second: the result looks like the tensor."""
-    return avals[0]
-
-
-def like_last(avals: tuple[Aval, ...]) -> Aval:
-    """Scalar first, tensor second: the result looks like the tensor."""
-    return avals[-1]
-
-
 def same_dtype(avals: tuple[Aval, ...]) -> None:
     """All operands have one dtype; their shapes are JAX's business."""
     for other in avals:

@@ -36,6 +36,7 @@ class Entry:
     rule: Rule | None = None
     on_host: Callable[..., Any] | None = None
     calls_python: bool = False
+    is_really: str = ""
 
 
 def _matching(avals: tuple[Aval, ...]) -> None:
@@ -156,19 +157,18 @@ TABLE: Final[dict[str, Entry]] = {
 for _name in ("add", "sub", "mul", "div", "pow", "maximum", "minimum"):
     _entry = TABLE[_name]
     _closed = _entry.on_host is not None
-    for _form, _like in (
-        (f"{_name}_scalar", shapes.like_first),
-        (f"r{_name}_scalar", shapes.like_last),
-    ):
-        _rule = _like if _closed else shapes.same_dtype
-        TABLE[_form] = Entry(_entry.function, 1, _rule, _entry.on_host)
+    for _form in (f"{_name}_scalar", f"r{_name}_scalar"):
+        # where the rule allows it the form is the operation itself: graphs of equal meaning
+        # have equal keys, however they were written
+        _rule, _same = (_entry.rule, _name) if _closed else (shapes.same_dtype, "")
+        TABLE[_form] = Entry(_entry.function, 1, _rule, _entry.on_host, is_really=_same)
 
 
 def named(name: str, **attrs: Hashable) -> Op:
     """The named operation with these static arguments; KeyError if there is none."""
     entry = TABLE[name]
     return intern(
-        name,
+        entry.is_really or name,
         entry.function,
         attrs,
         rule=entry.rule,
