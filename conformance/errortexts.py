@@ -42,6 +42,12 @@ ERROR_TEXTS = (
         ErrorKind.DELETED,
         "RunPostOrder, TransferFromDevice",
     ),
+    ErrorText(
+        RUNTIME,
+        "ToLiteral() called on deleted or donated buffer",
+        ErrorKind.DELETED,
+        "TransferFromDevice",
+    ),
     ErrorText(RUNTIME, "Out of memory allocating", ErrorKind.EXECUTION_FAILED, "(device)"),
     ErrorText(RUNTIME, "Execution supplied", ErrorKind.EXECUTION_FAILED, "(device)"),
     ErrorText(
@@ -49,6 +55,12 @@ ERROR_TEXTS = (
         "No registered implementation for untyped custom call",
         ErrorKind.COMPILE_FAILED,
         "(compiler)",
+    ),
+    ErrorText(
+        RUNTIME,
+        "No registered implementation for untyped custom call",
+        ErrorKind.COMPILE_FAILED,
+        "(compiler, called through ATen)",
     ),
     ErrorText(
         RUNTIME,

@@ -156,7 +156,6 @@ TORCH_XLA_2_9 = Design(
     owner_slot=OwnerSlot.LAST_TOUCH,
     warm_up_plans_donors=False,
     run_cached_recompiles=False,
-    failure_keeps_donors=False,
     read_returns_copy=False,
     warm_up_is_barrier=True,
     run_cached_takes_all_leaves=True,

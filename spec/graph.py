@@ -43,8 +43,7 @@ class GraphPayload(Payload):
     def draft(self) -> "GraphPayload":
         copy = GraphPayload.__new__(GraphPayload)
         copy.counters = self.counters.copy()
-        copy.scalars = self.scalars.copy()
-        copy.programs = self.programs.copy()
+        copy.scalars, copy.programs = self.scalars, self.programs  # replaced when they grow
         copy.numbers = self.numbers
         return copy
 
@@ -66,7 +65,6 @@ class GraphPayload(Payload):
         self.count_sample("OutboundData", prod(shape) * ELEMENT_BYTES)
 
     def count_download(self, shapes: list[tuple[int, ...]]) -> None:
-        self.count("TransferFromDevice")
         self.count_sample("InboundData", sum(map(prod, shapes)) * ELEMENT_BYTES)
 
     def count_graph(self, roots: tuple[Node | None, ...]) -> None:

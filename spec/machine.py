@@ -99,10 +99,15 @@ def step(state: State, action: AnyAction, design: Design) -> State | None:
     if not enabled(state, action, design):
         return None
     draft = state.draft()
+    take(draft, action, design)
+    return draft
+
+
+def take(draft: State, action: AnyAction, design: Design) -> None:
+    """Let an enabled action change a draft."""
     ACTIONS[type(action)].effect(draft, action, design)
     if draft.call.phase == Phase.IDLE:
         draft.lost = lost_records(draft)
-    return draft
 
 
 def enabled(state: State, action: AnyAction, design: Design) -> bool:
@@ -158,7 +163,7 @@ def blocked(state: State, design: Design) -> bool:
 def names_exist(state: State, action: AnyAction) -> bool:
     """Every tensor that the action names exists, and every new name is new."""
     used, new = names(action)
-    return all(n in state.tensors for n in used) and all(n not in state.tensors for n in new)
+    return all([n in state.tensors for n in used]) and not any([n in state.tensors for n in new])
 
 
 def names(action: AnyAction) -> tuple[tuple[v.TensorName, ...], tuple[v.TensorName, ...]]:

@@ -13,7 +13,7 @@ from markstep.spec.design import Design
 from markstep.spec.evaluator import HUGE, result_shape
 from markstep.spec.graph import GraphPayload
 from markstep.spec.ir import Node, post_order
-from markstep.spec.machine import AnyAction, Internal, blocked, enabled, step
+from markstep.spec.machine import AnyAction, Internal, blocked, enabled, take
 from markstep.spec.rules.errors import is_output
 from markstep.spec.rules.execution import Await, Barrier, Lock, Schedule
 from markstep.spec.rules.reading import Download, Read
@@ -75,17 +75,17 @@ def perform(
     """
     if not enabled(state, action, design) or not fits(state, action):
         return None
-    after = step(state, action, design)
-    if after is None:
-        return None
+    after = state.draft()
+    take(after, action, design)
     if observer is not None:
         observer(state, action, after)
     while after.call.phase != Phase.IDLE:
         before, move = after, next_move(after, design)
-        moved = step(before, move, design)
-        if moved is None:
+        if not enabled(before, move, design):
             raise AssertionError(f"{move} is not enabled at {before.call.phase!r}")
-        after = moved
+        if observer is not None:  # without one, nobody sees the states in between
+            after = before.draft()
+        take(after, move, design)
         if observer is not None:
             observer(before, move, after)
     return after

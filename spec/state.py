@@ -248,13 +248,17 @@ class State:
     payload: Payload = ERASED
 
     def draft(self) -> "State":
-        """A copy that a rule may change."""
+        """A copy that a rule may change.
+
+        Rows of dead records, the execution and the call of an idle machine are only ever replaced,
+        never changed, so they are shared.
+        """
         copy = _shallow(self)
-        copy.records = [_shallow(row) for row in self.records]
+        copy.records = [_shallow(row) if row.live else row for row in self.records]
         copy.buffers = [_shallow(row) for row in self.buffers]
-        copy.execution = _shallow(self.execution)
         copy.device = _shallow(self.device)
-        copy.call = _shallow(self.call)
+        if self.call.phase != Phase.IDLE:
+            copy.call = _shallow(self.call)
         copy.tensors = self.tensors.copy()
         copy.payload = self.payload.draft()
         return copy
@@ -274,12 +278,12 @@ class State:
         return self.call.phase == Phase.IDLE and not self.device.crashed
 
 
-Row = TypeVar("Row", State, Record, Buffer, Execution, Device, Call)
+Row = TypeVar("Row", State, Record, Buffer, Device, Call)
 
 
 def _shallow(row: Row) -> Row:
     copy = object.__new__(type(row))
-    copy.__dict__.update(row.__dict__)
+    copy.__dict__ = row.__dict__.copy()
     return copy
 
 

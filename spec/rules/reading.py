@@ -79,11 +79,12 @@ def download(s: State, a: Download, design: Design) -> None:
 
 def finish_download(s: State, mask: int, design: Design) -> None:
     """Fetch the buffers in a mask; a null buffer kills the process under AT_DISPATCH (H-08)."""
+    s.payload.count("TransferFromDevice")
     for row in rows(mask):
         if s.buffers[row].status == BufferStatus.DELETED:  # A52.G2
             return finish(s, ErrorKind.DELETED)
         if s.buffers[row].status != BufferStatus.VALUE:  # A52.G3
-            if design.validation == Validation.AT_DISPATCH and s.call.kind == CallKind.READ_MANY:
+            if design.validation == Validation.AT_DISPATCH:
                 return crash(s)
             return finish(s, ErrorKind.NO_VALUE)
     return finish(s, value=fetched(s))

@@ -144,22 +144,28 @@ def extract(s: State, a: Extract, design: Design) -> None:
     if call.force and design.truncation == Truncation.AT_EXTRACT:
         for r in rows(call.outputs):
             set_ir_none(s.records[r])
-    if call.kind == CallKind.RUN_CACHED:
-        export_leaves(s, design)
+    if call.kind == CallKind.RUN_CACHED and not export_leaves(s, design):
+        return
     call.phase = Phase.POST_ORDER
 
 
-def export_leaves(s: State, design: Design) -> None:
+def export_leaves(s: State, design: Design) -> bool:
     """The leaves of every member are the inputs of a run by key, each seen through a record that
-    lives only until the program is scheduled (§3b, dynamo capture)."""
+    lives only until the program is scheduled (§3b, dynamo capture). False: the call has raised."""
     call = s.call
     exported = call.order if design.run_cached_takes_all_leaves else call.output_order
+    if not all([get_ir(s, r, design) for r in exported]):  # A42.G1
+        finish(s, ErrorKind.LOST)
+        return False
     for r in exported:
-        get_ir(s, r, design)
         call.params |= s.records[r].reads
+    if any([s.buffers[row].status == BufferStatus.DELETED for row in rows(call.params)]):  # A42.G2
+        finish(s, ErrorKind.DELETED)
+        return False
     everything = tuple(s.records[r].node for r in exported)
     call.leaves = s.payload.number_parameters(everything, call.params)
     temporary_records(s, len(call.leaves))
+    return True
 
 
 def post_order(s: State, a: PostOrder, design: Design) -> None:

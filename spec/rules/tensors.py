@@ -112,16 +112,14 @@ def create_placeholder(s: State, a: CreatePlaceholder, design: Design) -> None:
 
 
 def apply(s: State, a: Apply, design: Design) -> None:
-    """A03. A new record whose ir is an op over the ir of the inputs, taken from the last to the
-    first: of two records over one buffer, the first input becomes its owner (D14)."""
+    """A03. A new record whose ir is an op over the ir of the inputs."""
     # GUARD
     inputs = [s.tensors[name] for name in a.inputs]
     temporary_records(s, EARLY_TEMPORARIES.get(a.op, 0))
-    if not all(
-        [get_ir(s, r, design) for r in reversed(inputs)]
-    ):  # A03.G1: every input has a source
+    if any([lost(s.records[r]) for r in inputs]):  # A03.G1
         return fail(s, ErrorKind.LOST)
     # EFFECT
+    get_irs(s, inputs, design)
     temporary_records(s, LATE_TEMPORARIES.get(a.op, 0))
     first = s.records[inputs[0]]
     record = Record(dtype=first.dtype)
@@ -131,6 +129,13 @@ def apply(s: State, a: Apply, design: Design) -> None:
     bind(s, a.out, record)
     # OBSERVE
     return succeed(s)
+
+
+def get_irs(s: State, inputs: list[int], design: Design) -> None:
+    """Operands are taken from the last to the first, as C++ evaluates them: of two records over one
+    buffer, the first becomes its owner (D14)."""
+    for r in reversed(inputs):
+        get_ir(s, r, design)
 
 
 def trace(s: State, record: Record, op: str, inputs: list[int], number: Number | None) -> None:
@@ -172,9 +177,10 @@ def assign_in_place(s: State, a: AssignInPlace, design: Design) -> None:
     target = s.tensors[a.target]
     inputs = [target, *(s.tensors[name] for name in a.others)]
     temporary_records(s, EARLY_TEMPORARIES.get(a.op, 0))
-    if not all([get_ir(s, r, design) for r in reversed(inputs)]):  # A04.G1
+    if any([lost(s.records[r]) for r in inputs]):  # A04.G1
         return fail(s, ErrorKind.LOST)
     # EFFECT
+    get_irs(s, inputs, design)
     temporary_records(s, LATE_TEMPORARIES.get(a.op, 0))
     old = s.records[target]
     record = fresh_record(s, old.shape, old.dtype)
@@ -216,16 +222,16 @@ def copy_into(s: State, a: CopyInto, design: Design) -> None:
     remembers that the buffer belongs to somebody else (H-04)."""
     # GUARD
     target, source = s.tensors[a.target], s.tensors[a.source]
-    if target == source:
-        return succeed(s)
     if lost(s.records[target]) or not get_ir(s, source, design):  # A06.G1, A06.G2
         return fail(s, ErrorKind.LOST)
     # EFFECT
     record = s.records[target]
+    own_leaf = target == source and not record.is_cloned
     borrow(record, s.records[source])
-    record.alias_id = record.id
-    record.is_cloned = design.borrow_is_flagged and record.ir == IrKind.LEAF
-    record.error = 0
+    if record.ir == IrKind.LEAF:
+        record.alias_id = record.id
+    record.is_cloned = design.borrow_is_flagged and record.ir == IrKind.LEAF and not own_leaf
+    record.error = record.error if target == source else 0
     # OBSERVE
     return succeed(s)
 
@@ -251,10 +257,13 @@ def copy_from_host(s: State, a: CopyFromHost, design: Design) -> None:
 
 def detach(s: State, a: Detach, design: Design) -> None:
     """A08. A second tensor object over the same record."""
+    # GUARD
+    if lost(s.record_of(a.source)):  # A08.G1: even its shape is unknown
+        return fail(s, ErrorKind.LOST)
     # EFFECT
     s.tensors[a.out] = s.tensors[a.source]
     # OBSERVE
-    succeed(s)
+    return succeed(s)
 
 
 def drop(s: State, a: Drop, design: Design) -> None:
