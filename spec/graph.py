@@ -19,7 +19,7 @@ from markstep.spec.ir import (
     leaf_node,
     number_parameters,
     op_node,
-    post_order,
+    ordered,
     program_of,
 )
 from markstep.spec.payload import CACHE_CAPACITY, Payload
@@ -43,7 +43,8 @@ class GraphPayload(Payload):
     def draft(self) -> "GraphPayload":
         copy = GraphPayload.__new__(GraphPayload)
         copy.counters = self.counters.copy()
-        copy.scalars, copy.programs = self.scalars, self.programs  # replaced when they grow
+        copy.scalars = self.scalars.copy()
+        copy.programs = self.programs.copy()
         copy.numbers = self.numbers
         return copy
 
@@ -68,7 +69,7 @@ class GraphPayload(Payload):
         self.count_sample("InboundData", sum(map(prod, shapes)) * ELEMENT_BYTES)
 
     def count_graph(self, roots: tuple[Node | None, ...]) -> None:
-        self.count_sample("TensorsGraphSize", len(post_order(_nodes(roots))))
+        self.count_sample("TensorsGraphSize", len(ordered(_nodes(roots))))
 
     def count_execution(self, results: int, counted: bool) -> None:
         self.count("CreateDataHandles", results)
@@ -129,7 +130,7 @@ class GraphPayload(Payload):
         self.scalars[value, dtype] = row
 
     def number_parameters(self, roots: tuple[Node | None, ...], mask: int) -> tuple[int, ...]:
-        return number_parameters(post_order(_nodes(roots)))[0]
+        return number_parameters(ordered(_nodes(roots)))[0]
 
     def key(
         self,

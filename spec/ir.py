@@ -7,6 +7,7 @@ Source: semantics.md §1.4, §3.56 (RunPostOrder), §3.63 and the hash recipe af
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TypeAlias
 
 from markstep.spec.design import Design, KeyWiring
@@ -88,13 +89,19 @@ def post_order(roots: Iterable[Node]) -> list[Node]:
         node = stack[-1]
         if node not in done:
             done[node] = False
-            stack.extend(o for o in node.operands if o not in done)
+            stack.extend([o for o in node.operands if o not in done])
         else:
             stack.pop()
             if not done[node]:
                 done[node] = True
                 order.append(node)
     return order
+
+
+@lru_cache(maxsize=256)
+def ordered(roots: Roots) -> tuple[Node, ...]:
+    """`post_order`, remembered: the phases of a sync ask for the same graph again and again."""
+    return tuple(post_order(roots))
 
 
 def number_parameters(order: Iterable[Node]) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -114,7 +121,7 @@ def graph_key(design: Design, force: bool, roots: Roots, donors: tuple[int, ...]
 
     Equal keys must mean interchangeable programs; under KeyWiring.LEAF_SEQUENCE they do not.
     """
-    order = post_order(roots)
+    order = ordered(roots)
     if design.key_wiring == KeyWiring.LEAF_SEQUENCE:
         _, sequence = number_parameters(order)
         wiring: object = (tuple(root.structure for root in roots), sequence)
@@ -123,7 +130,7 @@ def graph_key(design: Design, force: bool, roots: Roots, donors: tuple[int, ...]
     return (force if design.key_has_force else None, wiring, donors)
 
 
-def exact_wiring(order: list[Node], roots: Roots) -> object:
+def exact_wiring(order: Iterable[Node], roots: Roots) -> object:
     """The graph itself up to the names of nodes and buffers: ops, positions, sharing, roots.
 
     Leaves over one buffer are one parameter, so they are one node here.
@@ -169,9 +176,9 @@ class Program:
 
 def program_of(roots: Roots) -> Program:
     """What a correct compiler makes of a graph."""
-    order = post_order(roots)
+    order = ordered(roots)
     buffers, _ = number_parameters(order)
-    return Program(tuple(order), roots, len(buffers), {b: i for i, b in enumerate(buffers)})
+    return Program(order, roots, len(buffers), {b: i for i, b in enumerate(buffers)})
 
 
 def graft(root: Node, buffer: int, recipe: Node) -> Node:
