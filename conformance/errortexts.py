@@ -50,6 +50,7 @@ ERROR_TEXTS = (
     ),
     ErrorText(RUNTIME, "Out of memory allocating", ErrorKind.EXECUTION_FAILED, "(device)"),
     ErrorText(RUNTIME, "Execution supplied", ErrorKind.EXECUTION_FAILED, "(device)"),
+    ErrorText(RUNTIME, "Executable expected parameter", ErrorKind.EXECUTION_FAILED, "(device)"),
     ErrorText(
         VALUE,
         "No registered implementation for untyped custom call",

@@ -40,7 +40,7 @@ def moves(state: State, design: Design, bound: Bound) -> Iterator[AnyAction]:
         yield from program_moves(state, bound)
     elif state.call.phase == Phase.LOOKUP:
         yield from (Lookup(False), Lookup(True), Lookup(True, foreign=True))
-        yield Lookup(True, arity_differs=True)
+        yield Lookup(True, misfits=True)
     elif state.call.phase == Phase.COMPILE:
         yield Compile()
         if "faults" in bound.families:

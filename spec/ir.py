@@ -155,7 +155,8 @@ class Program:
 
     order: tuple[Node, ...]
     roots: Roots
-    parameters: int
+    layouts: tuple[tuple[tuple[int, ...], DType], ...]
+    """Shape and dtype of each parameter, in order."""
     parameter_of: dict[int, int]
     """Buffer row at compile time → parameter number."""
 
@@ -178,7 +179,9 @@ def program_of(roots: Roots) -> Program:
     """What a correct compiler makes of a graph."""
     order = ordered(roots)
     buffers, _ = number_parameters(order)
-    return Program(order, roots, len(buffers), {b: i for i, b in enumerate(buffers)})
+    layout = {node.buffer: (node.shape, node.dtype) for node in order if node.op == DEVICE_DATA}
+    layouts = tuple([layout[buffer] for buffer in buffers])
+    return Program(order, roots, layouts, {b: i for i, b in enumerate(buffers)})
 
 
 def graft(root: Node, buffer: int, recipe: Node) -> Node:

@@ -125,16 +125,16 @@ def enabled(state: State, action: AnyAction, design: Design) -> bool:
 
 
 def facts_possible(state: State, action: sync.Lookup, design: Design) -> bool:
-    """What a sound key rules out: a program of another meaning, or of other parameters.
+    """A sound key and the graph's own leaves rule out another meaning and arguments that misfit.
 
     And nobody ever compiles a graph without outputs, so it is never in the cache.
     """
-    if action.hit and state.call.outputs == 0:
+    if not action.hit:
+        return not (action.foreign or action.misfits)
+    other_leaves = state.call.kind == CallKind.RUN_CACHED and design.run_cached_takes_all_leaves
+    if action.foreign and design.key_wiring == KeyWiring.OPERANDS and not other_leaves:
         return False
-    if action.foreign and (not action.hit or design.key_wiring == KeyWiring.OPERANDS):
-        return False
-    by_key = state.call.kind == CallKind.RUN_CACHED and design.run_cached_takes_all_leaves
-    return not action.arity_differs or (action.hit and by_key)
+    return state.call.outputs != 0 and (other_leaves or not action.misfits)
 
 
 def environment_may(state: State, action: AnyAction, design: Design) -> bool:

@@ -12,7 +12,7 @@ from typing import TypeAlias
 from markstep.spec.design import Design
 from markstep.spec.evaluator import HUGE, result_shape
 from markstep.spec.graph import GraphPayload
-from markstep.spec.ir import Node, post_order
+from markstep.spec.ir import Node, ordered
 from markstep.spec.machine import AnyAction, Internal, blocked, enabled, take
 from markstep.spec.rules.errors import is_output
 from markstep.spec.rules.execution import Await, Barrier, Lock, Schedule
@@ -183,14 +183,17 @@ def spared(state: State) -> int:
 def lookup_facts(state: State) -> Lookup:
     """Whether the key hits, and whether the program found there is the graph's own."""
     call, payload = state.call, state.payload
-    program = payload.find(call.key)
-    if program is None:
+    program, own = payload.find(call.key), payload.own_program(call.roots)
+    if program is None or own is None:
         return Lookup(hit=False)
-    contents = tuple(state.buffers[row].contents for row in call.leaves)
-    own = payload.own_program(call.roots)
-    foreign = payload.run(program, contents) != payload.run(own, contents)
-    return Lookup(True, foreign, program.parameters != len(call.leaves))
+    arguments = [state.buffers[row] for row in call.leaves]
+    if program.layouts != tuple((buffer.shape, buffer.dtype) for buffer in arguments):
+        return Lookup(True, misfits=True)
+    given = program.run(tuple(buffer.contents for buffer in arguments))
+    leaves = payload.number_parameters(call.roots, call.params)
+    meant = own.run(tuple(state.buffers[row].contents for row in leaves))
+    return Lookup(True, foreign=given != meant)
 
 
-def _graph(state: State) -> list[Node]:
-    return post_order([node for node in state.call.roots if node is not None])
+def _graph(state: State) -> tuple[Node, ...]:
+    return ordered(tuple([node for node in state.call.roots if node is not None]))

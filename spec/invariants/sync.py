@@ -303,7 +303,7 @@ def runs_by_key_survive_eviction(t: Step) -> bool:
     broken=True,
 )
 def arguments_fit_the_program(t: Step) -> bool:
-    """Every program is scheduled with as many arguments as it has parameters, all different."""
+    """Every program is scheduled with the arguments that it takes, all different."""
     if not isinstance(t.action, Schedule):
         return True
     call = t.before.call

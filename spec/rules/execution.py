@@ -126,7 +126,7 @@ def start_execution(s: State, targets: list[int]) -> None:
             outputs |= bit(row)
     right = all([s.buffers[row].right for row in rows(call.params)])
     contents = tuple(s.buffers[row].contents for row in call.leaves)
-    call.results = s.payload.run(call.program, contents)
+    call.results = () if call.doomed else s.payload.run(call.program, contents)
     call.right = right and not call.foreign
     s.execution = Execution(
         running=True,

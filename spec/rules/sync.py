@@ -50,12 +50,12 @@ class PostOrder:
 
 @dataclass(frozen=True, slots=True)
 class Lookup:
-    """A44: ask the cache. Facts about the payload: is there an entry; is it a program of another
-    meaning (then the key is unsound); does it take another number of parameters."""
+    """A44: ask the cache. Facts about the payload: is there an entry; would it compute another
+    value than the graph means; do the arguments misfit it, in number or layout."""
 
     hit: bool
     foreign: bool = False
-    arity_differs: bool = False
+    misfits: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,7 +211,7 @@ def lookup(s: State, a: Lookup, design: Design) -> None:
         s.payload.count("CachedCompile")
         s.payload.count_graph(call.roots)
     call.program = s.payload.find(call.key)
-    call.foreign, call.doomed = a.foreign, a.arity_differs
+    call.foreign, call.doomed = a.foreign, a.misfits
     return after_program(s, design)
 
 
