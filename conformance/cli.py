@@ -13,7 +13,7 @@ from typing import Annotated
 from cyclopts import App, CycloptsError, Parameter
 
 from markstep.conformance.exit_codes import ExitCode
-from markstep.conformance.usage import UsageError, complain
+from markstep.conformance.usage import UsageError, complain, reader_may_leave
 from markstep.spec import SPEC_VERSION
 
 EPILOGUE = (
@@ -158,7 +158,10 @@ def main(arguments: list[str] | None = None) -> None:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")
-    sys.exit(int(code_of(lambda: call(arguments))))
+    code = code_of(lambda: call(arguments))
+    with reader_may_leave():
+        sys.stdout.flush()
+    sys.exit(int(code))
 
 
 def call(arguments: list[str] | None = None) -> ExitCode:
@@ -170,12 +173,7 @@ def call(arguments: list[str] | None = None) -> ExitCode:
 def code_of(verb: Callable[[], ExitCode]) -> ExitCode:
     """The exit code of a verb; what it raises becomes one line."""
     try:
-        code = verb()
-        sys.stdout.flush()
-        return code
-    except BrokenPipeError:  # `markstep list | head`
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return ExitCode.CONFORMS
+        return verb()
     except KeyboardInterrupt:
         complain("interrupted")
         return ExitCode.INTERRUPTED

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from markstep.conformance.exit_codes import ExitCode
 from markstep.conformance.report.console import console, print_table
-from markstep.conformance.usage import pick
+from markstep.conformance.usage import pick, reader_may_leave
 
 Rows: TypeAlias = list[dict[str, str]]
 
@@ -20,9 +20,16 @@ def list_verb(what: str | None, as_json: bool) -> ExitCode:
     """Print one list or all of them."""
     chosen = list(LISTS) if what is None else [pick("list", what, LISTS)]
     lists = {name: LISTS[name]() for name in chosen}
+    with reader_may_leave():
+        print_lists(lists, as_json)
+    return ExitCode.CONFORMS
+
+
+def print_lists(lists: dict[str, Rows], as_json: bool) -> None:
+    """Tables, or one JSON object."""
     if as_json:
         print(json.dumps({"format": 1, **lists}, indent=1, ensure_ascii=False))
-        return ExitCode.CONFORMS
+        return
     to = console()
     for i, (name, rows) in enumerate(lists.items()):
         if i:
@@ -30,7 +37,6 @@ def list_verb(what: str | None, as_json: bool) -> ExitCode:
         if len(lists) > 1:
             to.print(Text(name, "bold"))
         print_table(_table(rows), to)
-    return ExitCode.CONFORMS
 
 
 def _table(rows: Rows) -> Table:

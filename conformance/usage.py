@@ -1,7 +1,9 @@
 """Mistakes of the user: always one line that says where, what, and what to do."""
 
+import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from difflib import get_close_matches
 
 
@@ -20,6 +22,15 @@ def one_line(text: str) -> str:
 def complain(text: str) -> None:
     """One line on standard error."""
     print(f"markstep: {one_line(text)}", file=sys.stderr)
+
+
+@contextmanager
+def reader_may_leave() -> Iterator[None]:
+    """Go on in silence when nobody reads the output any more, as in `markstep run | head`."""
+    try:
+        yield
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def pick(option: str, name: str, known: Iterable[str], kind: str = "") -> str:

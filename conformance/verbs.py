@@ -4,7 +4,6 @@ import json
 import platform
 import secrets
 import shlex
-import sys
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.metadata import entry_points
@@ -19,7 +18,7 @@ from markstep.conformance.progress import Progress
 from markstep.conformance.report.console import console, print_report
 from markstep.conformance.report.model import Report
 from markstep.conformance.report.traces import save_traces
-from markstep.conformance.usage import UsageError, complain, pick
+from markstep.conformance.usage import UsageError, complain, pick, reader_may_leave
 from markstep.conformance.verdict import Verdict
 from markstep.spec import SPEC_VERSION
 from markstep.spec.design import DESIGNS, Design
@@ -62,8 +61,17 @@ def run_verb(
     elif seed < 0:
         raise UsageError("--seed", f"{seed} is negative", "give a number from 0 on")
     with Progress("programs") as progress:
-        report = check(factory, design=law, profile=profile, seed=seed, progress=progress)
+        report = check(
+            factory,
+            design=law,
+            profile=profile,
+            seed=seed,
+            progress=progress,
+            examples=outputs.out,
+        )
     report.adapter = adapter
+    for failure in report.failures:
+        failure.adapter = adapter
     report.again = again("run", adapter=adapter, design=design, profile=profile, seed=seed)
     return finish(report, outputs)
 
@@ -166,7 +174,8 @@ def finish(report: Report, outputs: Outputs) -> ExitCode:
         from markstep.conformance.report.junit import to_junit
 
         write_atomically(outputs.junit_xml, to_junit(report))
-    print_report(report, console(sys.stdout), outputs.verbose)
+    with reader_may_leave():
+        print_report(report, console(), outputs.verbose)
     return report.exit_code
 
 

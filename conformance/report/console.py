@@ -32,11 +32,18 @@ LONGEST = 40
 """Lines of a program that are printed; the trace file has all."""
 
 
+class PlainConsole(Console):
+    """Leaves a closed pipe to the caller; rich would end the process."""
+
+    def on_broken_pipe(self) -> None:
+        raise BrokenPipeError
+
+
 def console(file: IO[str] | None = None) -> Console:
     """A console on which nothing in a text is taken for markup."""
     stream = file or sys.stdout
     width = None if stream.isatty() else PLAIN_WIDTH
-    return Console(file=stream, width=width, markup=False, emoji=False, highlight=False)
+    return PlainConsole(file=stream, width=width, markup=False, emoji=False, highlight=False)
 
 
 def print_report(report: Report, to: Console, verbose: bool = False) -> None:
@@ -131,7 +138,8 @@ def print_failure(failure: Failure, report: Report, to: Console) -> None:
 def failure_lines(failure: Failure, report: Report) -> Iterable[Text]:
     """The lines of one failure."""
     mark = MARKS.get(failure.verdict, "·")
-    head = Text(f"{mark} {failure.id} {failure.name}".rstrip(), COLOURS[failure.verdict])
+    name = failure.name or action_names().get(failure.id) or claim_names().get(failure.id, ("",))[0]
+    head = Text(f"{mark} {failure.id} {name}".rstrip(), COLOURS[failure.verdict])
     adapter = f"{failure.adapter or report.adapter} {report.adapter_version}".strip()
     about = [f"adapter {adapter}" if adapter else "", f"design {failure.design}"]
     about += [f"spec {report.spec_version}" if report.spec_version else ""]

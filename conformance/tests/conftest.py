@@ -1,5 +1,10 @@
-"""Settings of the whole test run: Hypothesis draws the same examples every time."""
+"""What all tests share: Hypothesis draws the same examples every time; a command line to call."""
 
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
 from hypothesis import HealthCheck, settings
 
 settings.register_profile(
@@ -11,3 +16,19 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 settings.load_profile("ci")
+
+
+@pytest.fixture
+def markstep(capsys: Any, tmp_path: Path, monkeypatch: Any) -> Callable[..., tuple[int, str, str]]:
+    """Runs a command line in an empty directory: exit code, standard output, standard error."""
+    from markstep.conformance import cli
+
+    monkeypatch.chdir(tmp_path)
+
+    def run(*arguments: str) -> tuple[int, str, str]:
+        with pytest.raises(SystemExit) as ended:
+            cli.main(list(arguments))
+        out, err = capsys.readouterr()
+        return int(ended.value.code or 0), out, err
+
+    return run

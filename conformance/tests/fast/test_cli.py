@@ -1,18 +1,15 @@
 """The command line: every verb, every exit code, and one line for every mistake."""
 
 import json
-import os
-import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from markstep.conformance import cli
+from markstep.conformance import check, cli
 from markstep.conformance.adapters.model import ModelAdapter
 from markstep.conformance.exit_codes import ExitCode
 from markstep.spec.trace import Trace, dumps
@@ -31,20 +28,6 @@ STUB = (CreatePlaceholder(T0, (1,)), AssignInPlace(T0, "neg"), ReadOne(T0))
 """Under torch_xla_2_9 the process dies: I83."""
 
 Markstep = Callable[..., tuple[int, str, str]]
-
-
-@pytest.fixture
-def markstep(capsys: Any, tmp_path: Path, monkeypatch: Any) -> Markstep:
-    """Runs a command line in an empty directory: exit code, standard output, standard error."""
-    monkeypatch.chdir(tmp_path)
-
-    def run(*arguments: str) -> tuple[int, str, str]:
-        with pytest.raises(SystemExit) as ended:
-            cli.main(list(arguments))
-        out, err = capsys.readouterr()
-        return int(ended.value.code or 0), out, err
-
-    return run
 
 
 def save(name: str, *actions: Any, **about: Any) -> str:
@@ -72,58 +55,7 @@ class Raises(ModelAdapter):
         raise RuntimeError("no device\nsecond line")
 
 
-# ---- mistakes of the user -------------------------------------------------------------------
-
-MISTAKES = [
-    (["run", "--sed", "3"], "command line: Unknown option: --sed. Did you mean --seed?"),
-    (["rnu"], 'command line: Unknown command "rnu". Did you mean "run"?'),
-    (["run", "--seed", "x"], 'command line: Invalid value for --seed: unable to convert "x"'),
-    (["run", "extra"], "command line: Unused Tokens: ['extra']"),
-    (["run", "--adapter"], 'command line: Command "run" parameter --adapter requires'),
-    (["run", "--seed", "1", "--seed", "2"], "command line: Parameter --seed specified multiple"),
-    (["run", "--seed", "-1"], "--seed: -1 is negative"),
-    (["run", "--adapter", "modle"], "--adapter: unknown adapter 'modle'; did you mean 'model'?"),
-    (["run", "--design", "torch_xla"], "--design: unknown design 'torch_xla'; did you mean"),
-    (["run", "--profile", "smal"], "--profile: unknown profile 'smal'; did you mean 'small'?"),
-    (["run", "--json", "."], "--json .: is a directory; give the name of a file in it"),
-    (["run", "--json", "no/x.json"], "--json no: cannot write there: no such file or directory"),
-    (["run", "--junit-xml", "no/x"], "--junit-xml no: cannot write there"),
-    (["run", "--out", "file.txt"], "--out file.txt: is not a directory; give a directory"),
-    (["replay"], 'command line: Command "replay" parameter TRACE requires an argument'),
-    (["replay", "none"], "replay none: no such file or directory; check the path"),
-    (["replay", "x*.itf.json"], "replay x*.itf.json: nothing matches; check the path"),
-    (["replay", "empty"], "replay empty: no file whose name ends in .itf.json in this directory"),
-    (["replay", "file.txt"], "replay: file.txt: line 1 column 1: not JSON"),
-    (["replay", "bad.itf.json"], "replay: bad.itf.json: $.markstep.actions[0].action: unknown"),
-    (["replay", "new.itf.json"], "replay: new.itf.json: $.markstep.format: format 9 is newer"),
-    (["replay", "good.itf.json", "--adapter", "x"], "--adapter: unknown adapter 'x'; known: "),
-    (["replay", "good.itf.json", "--design", "x"], "--design: unknown design 'x'; known: sound"),
-    (["monitor"], 'command line: Command "monitor" parameter LOG requires an argument'),
-    (["monitor", "none.gz"], "monitor none.gz: no such file or directory"),
-    (["monitor", "empty"], "monitor empty: no file whose name ends in .jsonl.gz"),
-    (["monitor", "file.txt", "--design", "x"], "--design: unknown design 'x'"),
-    (["explore", "--claim", "I1"], "--claim: unknown claim 'I1'; did you mean 'I"),
-    (["explore", "--records", "-2"], "--records: -2 is negative"),
-    (["explore", "--families", "cor"], "--families: unknown family 'cor'; did you mean 'core'?"),
-    (["list", "claim"], "list: unknown list 'claim'; did you mean 'claims'?"),
-]
-
-
-@pytest.mark.parametrize(("arguments", "line"), MISTAKES, ids=[" ".join(a) for a, _ in MISTAKES])
-def test_a_mistake_is_one_line_and_exit_code_2(
-    markstep: Markstep, arguments: list[str], line: str
-) -> None:
-    Path("empty").mkdir()
-    Path("file.txt").write_text("no trace")
-    text = Path(save("good.itf.json", *GOOD)).read_text()
-    Path("new.itf.json").write_text(text.replace('"format": 1,', '"format": 9,'))
-    bad = text.replace('{"action": "CreateFromHost"', '{"action": "eval"')
-    Path("bad.itf.json").write_text(bad)
-    code, out, err = markstep(*arguments)
-    assert (code, out) == (ExitCode.USAGE, "")
-    assert err.startswith(f"markstep: {line}")
-    assert err.count("\n") == 1
-    assert "; " in err, "says what to do"
+# ---- errors ---------------------------------------------------------------------------------
 
 
 def test_an_adapter_that_cannot_be_loaded_is_exit_code_4(markstep: Markstep) -> None:
@@ -203,9 +135,7 @@ def test_replay_in_lockstep(markstep: Markstep) -> None:
 
 def test_replay_says_when_values_are_not_exact(markstep: Markstep) -> None:
     square = AssignInPlace(T0, "mul", (T0,))
-    save("t.itf.json", CreateFromHost(T0, (10,), (1,)), states=({},))
-    trace = Trace((CreateFromHost(T0, (10,), (1,)), square, square, square))
-    Path("t.itf.json").write_text(dumps(trace))
+    save("t.itf.json", CreateFromHost(T0, (10,), (1,)), square, square, square)
     code, out, _ = markstep("replay", "t.itf.json", "--adapter", f"{__name__}:Raises")
     assert code == ExitCode.INCONCLUSIVE
     assert "not exact in float32" in out
@@ -217,7 +147,8 @@ def test_replay_of_nothing_is_vacuous(markstep: Markstep) -> None:
 
 
 def test_explore_prints_and_saves_the_shortest_counterexample(markstep: Markstep) -> None:
-    options = ["--records", "1", "--buffers", "1", "--claim", "I83"]
+    families = ["--families", "core", "--families", "placeholder"]
+    options = ["--records", "1", "--buffers", "1", *families, "--claim", "I83"]
     code, out, _ = markstep("explore", "--design", "torch_xla_2_9", *options)
     assert code == ExitCode.VIOLATES
     assert "replay     markstep replay markstep-out/I83-torch_xla_2_9.itf.json" in out
@@ -242,13 +173,56 @@ def test_explore_of_a_claim_that_is_not_exercised_is_vacuous(markstep: Markstep)
     assert "note: I37: no state within the bound exercises its premise" in out
 
 
+# ---- run ------------------------------------------------------------------------------------
+
+
+def test_run_of_the_law_against_itself_conforms(markstep: Markstep) -> None:
+    options = ["--profile", "tiny", "--json", "r.json", "--junit-xml", "r.xml"]
+    code, out, err = markstep("run", "--adapter", "model", *options)
+    assert (code, err) == (ExitCode.CONFORMS, "")
+    report = json.loads(Path("r.json").read_text())
+    assert report["steps"] >= 300
+    assert f"seed {report['seed']}" in out
+    again = f"markstep run --adapter model --design sound --profile tiny --seed {report['seed']}"
+    assert report["again"] == again
+    assert f"again  {again}" in out
+    assert not Path("markstep-out").exists()
+
+
+def test_run_finds_shortens_and_saves_a_lie(markstep: Markstep) -> None:
+    options = ["--adapter", f"{__name__}:Wrong", "--profile", "tiny", "--seed", "5", "--out", "o"]
+    code, out, _ = markstep("run", *options)
+    assert code == ExitCode.VIOLATES
+    assert "✗ A14 ReadOne   adapter" in out
+    assert "> 1  ReadOne(t0)" in out
+    replay = next(line for line in out.splitlines() if line.startswith("  replay "))
+    code, again, _ = markstep(*replay.split()[2:])
+    assert code == ExitCode.VIOLATES
+    assert "> 1  ReadOne(t0)" in again
+
+
+def test_run_of_an_adapter_that_breaks_the_protocol_is_an_error(markstep: Markstep) -> None:
+    options = ["--adapter", f"{__name__}:Raises", "--profile", "tiny", "--seed", "5"]
+    code, out, _ = markstep("run", *options)
+    assert code == ExitCode.ERROR
+    assert "! LOCKSTEP" in out
+    assert "observed   RuntimeError: no device" in out
+
+
+def test_run_that_misses_a_witness_is_vacuous(markstep: Markstep, monkeypatch: Any) -> None:
+    monkeypatch.setitem(check.PROFILES, "tiny", check.Profile(20, demands_witnesses=True))
+    code, out, _ = markstep("run", "--adapter", "model", "--profile", "tiny", "--seed", "1")
+    assert code == ExitCode.VACUOUS
+    assert ": its witness was never seen" in out
+
+
 # ---- list, help, the process ----------------------------------------------------------------
 
 
 def test_list_names_everything(markstep: Markstep) -> None:
     code, out, _ = markstep("list")
     assert code == ExitCode.CONFORMS
-    for name in ("A10  Sync", "I01  some_source", "torch_xla_2_9", "reference", "standard"):
+    for name in ("A10  Sync", "  some_source  ", "torch_xla_2_9", "reference", "standard"):
         assert name in out
     code, out, _ = markstep("list", "claims", "--json")
     assert json.loads(out)["claims"][0]["id"] == "I01"
@@ -274,29 +248,40 @@ def test_python_m_is_the_command() -> None:
     assert done.stdout.strip() == "0.1.0"
 
 
-def test_a_closed_pipe_is_no_error() -> None:
-    command = f"{sys.executable} -m markstep.conformance list | head -1; exit ${{PIPESTATUS[0]}}"
-    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True)
-    assert (done.returncode, done.stderr) == (0, "")
+@pytest.mark.parametrize(("verb", "code"), [("list", 0), ("explore --max-states 50", 3)])
+def test_a_reader_that_leaves_changes_nothing(tmp_path: Path, verb: str, code: int) -> None:
+    command = f"{sys.executable} -m markstep.conformance {verb} | true; exit ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (code, "")
 
 
-def test_ctrl_c_leaves_a_valid_partial_report(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "markstep.conformance", "explore", "--records", "3"]
-    environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
-    process = subprocess.Popen(
-        [*command, "--json", "r.json"],
-        cwd=tmp_path,
-        env=environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    time.sleep(4)
-    process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=60)
-    assert (process.returncode, err) == (130, "")
+INTERRUPTED = """
+import os, signal, sys
+from markstep.conformance import cli, progress
+
+calls = []
+
+def tell(self, done, total=None):
+    calls.append(done)
+    if len(calls) == int(sys.argv[1]):
+        os.kill(os.getpid(), signal.SIGINT)
+
+progress.Progress.__call__ = tell
+cli.main(sys.argv[2:])
+"""
+
+
+@pytest.mark.parametrize(
+    "verb", ["1 explore", "2 run --adapter model --profile standard", "2 replay a b c d"]
+)
+def test_ctrl_c_leaves_a_valid_partial_report(tmp_path: Path, verb: str) -> None:
+    for name in "abcd":
+        save(str(tmp_path / name), *GOOD)
+    command = [sys.executable, "-c", INTERRUPTED, *verb.split(), "--json", "r.json"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (130, "")
     report = json.loads((tmp_path / "r.json").read_text())
     assert report["interrupted"] is True
     assert report["exit_code"] == 130
     assert report["steps"] > 0
-    assert "interrupted" in out
+    assert "interrupted" in done.stdout
