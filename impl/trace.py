@@ -167,16 +167,21 @@ def clone(ctx: Context, source: Record) -> Record:
 
 
 def copy_into(ctx: Context, target: Record, source: Record) -> None:
-    """``target.copy_(source)``: the same record with the value of another, borrowed as in clone."""
-    if target is source:
-        return
+    """``target.copy_(source)``: the same record with the value of another, borrowed as in clone.
+
+    A tensor copied into itself borrows nothing: its device data become its own leaf.
+    """
     if target.aval is not source.aval:
         raise bad_argument(
             f"cannot copy tensor {source.id} of {source.aval} into {target.id} of {target.aval}"
         )
+    borrowed = target is not source or target.is_cloned
     target.set_ir(get_ir(ctx, source))
-    target.alias_id = target.id
-    target.failure = None
+    target.is_cloned &= borrowed
+    if type(target.ir) is Leaf:
+        target.alias_id = target.id
+    if target is not source:
+        target.failure = None
 
 
 def scalar(ctx: Context, value: Any, dtype: np.dtype[np.generic]) -> Node:
