@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from markstep.impl import memory
@@ -177,6 +178,9 @@ def _on_device(buffer: Buffer) -> jax.Array:
 
 
 def upload(array: Any) -> jax.Array:
-    """Host to device. Never aliases host memory: the caller may write there, XLA may reuse it."""
-    uploaded: jax.Array = jax.device_put(array, may_alias=False)
-    return uploaded
+    """Host to device, into memory of the device's own.
+
+    ``device_put`` shares aligned numpy memory on CPU even when told not to (JAX 0.10); such a
+    buffer cannot be reused by a program that it is donated to.
+    """
+    return jnp.array(array, copy=True)

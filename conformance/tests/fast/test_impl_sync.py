@@ -1,5 +1,6 @@
 """The executor's syncs: what is evaluated, under which key, what is donated, what is refused."""
 
+import numpy as np
 import pytest
 
 from markstep.impl import Executor, ExecutorError
@@ -212,9 +213,13 @@ def device_array(ex, tensor):
     return tensor.record.handle.value
 
 
-def test_an_update_in_a_barrier_consumes_the_old_buffer():
+@pytest.mark.parametrize("offset", range(0, 64, 16))
+def test_an_update_in_a_barrier_consumes_the_old_buffer(offset):
     ex = Executor("xla")
-    x = data(ex)
+    # memory that the device could share with the host at some alignments only
+    block = np.zeros(1 << 12, np.uint8)
+    begin = -block.ctypes.data % 64 + offset
+    x = data(ex, block[begin : begin + 1024].view(np.float32))
     old = device_array(ex, x)
     place = old.unsafe_buffer_pointer()
     x += 1
