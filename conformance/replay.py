@@ -6,9 +6,12 @@ from pathlib import Path
 from time import monotonic
 from typing import Any
 
-from markstep.conformance.adapter import Factory, make
+from markstep.conformance.adapter import Factory
 from markstep.conformance.changes import diff_states
-from markstep.conformance.lockstep import ProgramResult, run_program
+from markstep.conformance.claims import ClaimWatch
+from markstep.conformance.deadline import LIMIT_S
+from markstep.conformance.lockstep import Counts, ProgramResult
+from markstep.conformance.play import Player
 from markstep.conformance.progress import Progress
 from markstep.conformance.report.model import ClaimCount, Failure, Report, Subject
 from markstep.conformance.verdict import Verdict
@@ -48,6 +51,25 @@ class Judge:
         return taken
 
 
+class Players:
+    """One executor for each design, made when it is needed."""
+
+    def __init__(self, name: str, factory: Factory | None) -> None:
+        self.name, self.factory = name, factory
+        self.known: dict[str, Player] = {}
+
+    def of(self, design: Design) -> Player:
+        """The executor held to a design."""
+        if design.name not in self.known and self.factory is not None:
+            self.known[design.name] = Player(self.factory, design, LIMIT_S)
+        return self.known[design.name]
+
+    def close(self) -> None:
+        """Release them all."""
+        for player in self.known.values():
+            player.close()
+
+
 @dataclass
 class Ended:
     """How the replay of one trace ended."""
@@ -59,7 +81,7 @@ class Ended:
 
 def replay_traces(
     traces: Sequence[tuple[Path, Trace]],
-    factory: Factory | None,
+    players: Players,
     design: Design | None,
     progress: Progress,
 ) -> Report:
@@ -71,9 +93,11 @@ def replay_traces(
         for i, (path, trace) in enumerate(traces):
             progress(i, len(traces))
             chosen = trace if design is None else replace(trace, design=design.name, states=())
-            report_one(path, chosen, replay_one(chosen, factory, report), report)
+            report_one(path, chosen, replay_one(chosen, players, report), report)
     except KeyboardInterrupt:
         report.interrupted = True
+    finally:
+        players.close()
     report.duration_s = monotonic() - begin
     report.verdict = worst(subject.verdict for subject in report.subjects)
     return report
@@ -98,22 +122,25 @@ def report_one(path: Path, trace: Trace, ended: Ended, report: Report) -> None:
         report.failures.append(failure)
 
 
-def replay_one(trace: Trace, factory: Factory | None, report: Report) -> Ended:
+def replay_one(trace: Trace, players: Players, report: Report) -> Ended:
     """One program. The law runs first: it says whether the program can be compared at all."""
     judge = Judge(DESIGNS[trace.design])
     try:
-        alone = by_the_law(trace, judge, report)
+        ended = by_the_law(trace, judge, report)
     except OverflowError as error:
-        alone = Ended(Verdict.INCONCLUSIVE, f"values that no float holds: {error}")
-    if alone.verdict != Verdict.INCONCLUSIVE and factory is not None:
-        return in_lockstep(trace, factory, report)
+        ended = Ended(Verdict.INCONCLUSIVE, f"values that no float holds: {error}")
     report.small_steps += judge.small_steps
     for id, count in judge.counts.items():
         total = report.claims.setdefault(id, ClaimCount())
         total.checked += count.checked
         total.witnessed += count.witnessed
         total.broken += count.broken
-    return alone
+    if ended.verdict == Verdict.INCONCLUSIVE or players.factory is None:
+        return ended
+    compared = in_lockstep(trace, players, report)
+    verdict = worst((ended.verdict, compared.verdict))
+    message = "; ".join(filter(None, (ended.message, compared.message)))
+    return Ended(verdict, message, [*ended.failures, *compared.failures])
 
 
 def by_the_law(trace: Trace, judge: Judge, report: Report) -> Ended:
@@ -162,19 +189,17 @@ def exact(state: State) -> bool:
     )
 
 
-def in_lockstep(trace: Trace, factory: Factory, report: Report) -> Ended:
+def in_lockstep(trace: Trace, players: Players, report: Report) -> Ended:
     """The law and an executor side by side. Phases of calls are not the program's to choose."""
     program: Any = tuple(a for a in trace.actions if ACTIONS[type(a)].phase == Phase.IDLE)
-    design = DESIGNS[trace.design]
-    adapter = make(factory, design)
-    report.adapter_version = adapter.version
-    try:
-        result = run_program(program, adapter, design)
-    finally:
-        adapter.close()
+    player = players.of(DESIGNS[trace.design])
+    report.adapter_version = player.adapter.version
+    result = player.given(program, ClaimWatch(()), Counts())
     if result.verdict == Verdict.CONFORMS:
         return Ended(Verdict.CONFORMS)
-    return Ended(result.verdict, result.message, [divergence(result, trace, adapter.name)])
+    if result.verdict == Verdict.UNSUPPORTED:
+        return Ended(Verdict.UNSUPPORTED, result.message)
+    return Ended(result.verdict, result.message, [divergence(result, trace, players.name)])
 
 
 def divergence(result: ProgramResult, trace: Trace, adapter: str) -> Failure:

@@ -80,7 +80,7 @@ def replay_verb(
     given: list[str], adapter: str | None, design: str | None, outputs: Outputs
 ) -> ExitCode:
     """`markstep replay`."""
-    from markstep.conformance.replay import replay_traces
+    from markstep.conformance.replay import Players, replay_traces
 
     law = the_design(design) if design is not None else None
     outputs.check()
@@ -90,9 +90,9 @@ def replay_verb(
             traces.append((path, read_trace(path)))
         except TraceError as error:
             raise UsageError("replay", str(error)) from error
-    factory = the_adapter(adapter) if adapter is not None else None
+    players = Players(adapter or "", the_adapter(adapter) if adapter is not None else None)
     with Progress("traces") as progress:
-        report = replay_traces(traces, factory, law, progress)
+        report = replay_traces(traces, players, law, progress)
     report.adapter = adapter or ""
     report.again = again("replay", *given, adapter=adapter, design=design)
     return finish(report, outputs)

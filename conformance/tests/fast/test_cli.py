@@ -201,6 +201,18 @@ def test_run_finds_shortens_and_saves_a_lie(markstep: Markstep) -> None:
     assert "> 1  ReadOne(t0)" in again
 
 
+def test_run_under_a_design_that_breaks_the_law_gives_traces_that_do(markstep: Markstep) -> None:
+    options = ["--adapter", "model", "--design", "torch_xla_2_9", "--profile", "tiny"]
+    code, out, _ = markstep("run", *options, "--seed", "4")
+    assert code == ExitCode.VIOLATES
+    saved = sorted(Path("markstep-out").iterdir())
+    assert len(saved) == out.count("\n✗ ") > 5
+    for path in saved:
+        code, out, _ = markstep("replay", str(path), "--adapter", "model")
+        assert code == ExitCode.VIOLATES
+        assert f"✗ {path.name.split('-')[0]} " in out
+
+
 def test_run_of_an_adapter_that_breaks_the_protocol_is_an_error(markstep: Markstep) -> None:
     options = ["--adapter", f"{__name__}:Raises", "--profile", "tiny", "--seed", "5"]
     code, out, _ = markstep("run", *options)
