@@ -90,8 +90,9 @@ def monitor(
 ) -> ExitCode:
     """Check that the law predicts every observation of recorded logs, or which claims they break.
 
-    Under the design that describes the recorded system, every step must be explained. Under any
-    other design, the claims that the system breaks are listed, each with its shortest prefix.
+    Under the design of the recorded system, every step must be explained.
+    Under any other, the claims that the system breaks are listed, each with
+    the shortest prefix of a log that breaks it.
     """
     from markstep.conformance.verbs import Outputs, monitor_verb
 

@@ -3,6 +3,7 @@
 Plain text without colour where the output is not a terminal or NO_COLOR is set.
 """
 
+import os
 import sys
 from collections.abc import Iterable
 from typing import IO
@@ -43,7 +44,14 @@ def console(file: IO[str] | None = None) -> Console:
     """A console on which nothing in a text is taken for markup."""
     stream = file or sys.stdout
     width = None if stream.isatty() else PLAIN_WIDTH
-    return PlainConsole(file=stream, width=width, markup=False, emoji=False, highlight=False)
+    return PlainConsole(
+        file=stream,
+        width=width,
+        color_system=None if os.environ.get("NO_COLOR") else "auto",
+        markup=False,
+        emoji=False,
+        highlight=False,
+    )
 
 
 def print_report(report: Report, to: Console, verbose: bool = False) -> None:

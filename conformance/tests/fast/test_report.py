@@ -194,6 +194,20 @@ def test_a_failure_has_the_form_that_the_design_demands() -> None:
     assert "a note with [brackets]" in text
 
 
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(("no_color", "escapes"), [("", True), ("1", False)])
+def test_colours_are_for_terminals(monkeypatch: Any, no_color: str, escapes: bool) -> None:
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.setenv("NO_COLOR", no_color)
+    out = Terminal()
+    print_report(report(failure()), console(out))
+    assert ("\x1b" in out.getvalue()) is escapes
+
+
 def test_the_tables_say_what_was_exercised() -> None:
     lines = [line.split() for line in printed(report()).splitlines()]
     assert ["A01", "CreateFromHost", "5", "1", "2"] in lines
