@@ -185,7 +185,7 @@ def renamed(s: State, form: Canonical) -> State:
     def fresh(row: Any) -> Any:
         return type(row)(**dict(zip(_FIELDS[type(row)], naming.row(row), strict=True)))
 
-    tensors = {}
+    tensors: dict[TensorName, int] = {}
     for new, old in enumerate(record_order):
         for _ in range(sum(row == old for row in s.tensors.values())):
             tensors[TensorName(len(tensors))] = new

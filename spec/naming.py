@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import fields, replace
-from typing import Any, cast
+from typing import Any
 
 from markstep.spec.machine import AnyAction, names
 from markstep.spec.state import bit, rows
@@ -45,4 +45,4 @@ def with_names(
             value = getattr(action, field.name)
             several = isinstance(value, tuple)
             changes[field.name] = tuple(map(rename, value)) if several else rename(value)
-    return cast(AnyAction, replace(action, **changes)) if changes else action
+    return replace(action, **changes) if changes else action

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from markstep.spec.design import Design
-from markstep.spec.invariants import buffers, donation, keys, locks, records, sync
+from markstep.spec.invariants import buffers, donation, keys, locks, programs, records, sync
 from markstep.spec.invariants.claim import CLAIMS, Claim, Kind, Step
 from markstep.spec.invariants.keys import GRAPH_CLAIMS, GraphClaim
 from markstep.spec.machine import AnyAction
@@ -11,7 +11,7 @@ from markstep.spec.state import State
 
 __all__ = ["CLAIMS", "GRAPH_CLAIMS", "Claim", "GraphClaim", "Kind", "Step", "broken"]
 
-_FAMILIES = (records, buffers, donation, sync, locks, keys)
+_FAMILIES = (records, buffers, donation, sync, programs, locks, keys)
 """Imported so that each registers its claims."""
 
 CLAIMS_IN_ORDER: tuple[Claim, ...] = tuple(CLAIMS[id] for id in sorted(CLAIMS))

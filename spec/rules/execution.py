@@ -115,8 +115,8 @@ def result_of_cached_run(s: State, r: int, design: Design) -> int:
     return row
 
 
-def start_execution(s: State, targets: list[int]) -> None:
-    """The one running execution of the device (OneAsync)."""
+def split_targets(s: State, targets: list[int]) -> tuple[int, int]:
+    """(mask of the placeholders to fill, mask of the borrowed buffers to refill)."""
     call = s.call
     outputs = refills = 0
     for r, row in zip(call.output_order, targets, strict=True):
@@ -124,6 +124,13 @@ def start_execution(s: State, targets: list[int]) -> None:
             refills |= bit(row)
         else:
             outputs |= bit(row)
+    return outputs, refills
+
+
+def start_execution(s: State, targets: list[int]) -> None:
+    """The one running execution of the device (OneAsync)."""
+    call = s.call
+    outputs, refills = split_targets(s, targets)
     right = all([s.buffers[row].right for row in rows(call.params)])
     contents = tuple(s.buffers[row].contents for row in call.leaves)
     call.results = () if call.doomed else s.payload.run(call.program, contents)
