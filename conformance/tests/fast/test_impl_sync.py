@@ -174,6 +174,8 @@ def test_static_arguments_that_compare_equal_are_told_apart(ex):
     def scale(array, by):
         return array * by if isinstance(by, float) else array + by
 
+    zeros = [ex.apply(scale, x, by=by) for by in (0, 0.0, -0.0, False)]
+    assert len({ex.graph_hash([zero]) for zero in zeros}) == 4
     one, exact = ex.apply(scale, x, by=1), ex.apply(scale, x, by=1.0)
     assert ex.graph_hash([one]) != ex.graph_hash([exact])
     assert ex.read(one).tolist() == [2.0, 3.0, 4.0, 5.0]
@@ -203,6 +205,23 @@ def test_the_mode_can_be_chosen_program_by_program():
     ex.sync([x + x])
     assert len(asked) == 2
     assert ex.read(x).tolist() == [2.0, 3.0, 4.0, 5.0]
+
+
+def test_results_are_buffers_of_their_own_whichever_way_programs_run():
+    ex = Executor("interpret", manual=True)
+    modes = ["xla"]
+    ex.compile_mode_for = lambda key: modes[-1]
+    x = data(ex) + 1
+    ex.sync([x])
+    modes.append("interpret")
+    y, z = x.clone(), x * 3
+    w = z.clone()
+    x += 1
+    ex.sync([x, y, z, w])
+    w *= 2
+    ex.sync([w])
+    values = [ex.read(t).tolist()[0] for t in (x, y, z, w)]
+    assert values == [3.0, 2.0, 6.0, 12.0]
 
 
 # ---- donation -------------------------------------------------------------------------------
@@ -281,8 +300,10 @@ def test_donors_found_while_an_execution_runs_spare_what_its_failure_would_need(
     ex.inject.execution = 1
     ex.sync([y], wait=False)
     x += 1
+    before = ex.counters["UncachedCompile"]
     ex.sync([x])  # waits for the first execution, which fails
     assert not buffer.deleted
+    assert ex.counters["UncachedCompile"] == before + 1, "and need not think again"
     refused(ErrorKind.EXECUTION_FAILED, ex.read, y)
     assert ex.read(y).tolist() == [2.0, 4.0, 6.0, 8.0]
 

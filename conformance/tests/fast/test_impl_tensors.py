@@ -160,6 +160,9 @@ def test_the_scalar_cache_is_bounded(ex):
     x = data(ex)
     for number in range(2, 140):
         x + number
+        x + 5
+    assert ex.counters["DeviceDataCacheMiss"] == 138
+    x + 5  # in use all the time
     x + 2  # the oldest has left
     assert ex.counters["DeviceDataCacheMiss"] == 139
 
