@@ -26,9 +26,17 @@ def start(ctx: Context, execution: Execution) -> None:
     ctx.running = execution
     if not (ctx.manual or execution.waited):
         execution.claimed = True
-        if ctx.pool is None:
-            ctx.pool = ThreadPoolExecutor(1, thread_name_prefix="markstep-device")
+        _hand_over(ctx, execution)
+
+
+def _hand_over(ctx: Context, execution: Execution) -> None:
+    if ctx.pool is None:
+        ctx.pool = ThreadPoolExecutor(1, thread_name_prefix="markstep-device")
+    try:
         ctx.pool.submit(_run_to_end, ctx, execution)
+    except RuntimeError:
+        # the interpreter is shutting down and takes no work for threads any more
+        _run_to_end(ctx, execution)
 
 
 def finish(ctx: Context, execution: Execution) -> None:

@@ -18,6 +18,7 @@ from markstep.impl.graph import Graph, post_order
 from markstep.impl.lower import Program
 from markstep.impl.node import Buffer
 from markstep.impl.record import Record
+from markstep.impl.recovery import give_back
 from markstep.impl.trace import upload_host
 from markstep.spec.vocabulary import ErrorKind
 
@@ -191,9 +192,15 @@ def _launch(ctx: Context, work: Work, config: Config) -> Execution:
         [parameters[donor] for donor in work.donors],
         waited=config.wait,
     )
-    if config.force:
-        install(execution, work.outputs)
-    start(ctx, execution)
+    try:
+        if config.force:
+            install(execution, work.outputs)
+        start(ctx, execution)
+    except BaseException:
+        # an interrupt, or no memory for a placeholder: nothing runs, so nothing may wait for it
+        if ctx.running is not execution:
+            give_back(work.outputs, execution)
+        raise
     return execution
 
 

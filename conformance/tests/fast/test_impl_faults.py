@@ -7,6 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+import markstep.impl.syncing
 from markstep.impl import Executor, ExecutorError
 from markstep.spec.vocabulary import BufferStatus, ErrorKind, IrKind
 
@@ -268,6 +269,23 @@ def test_a_failing_worker_frees_the_device():
         ex.sync([bad], wait=False)
         refused(FAILED, ex.wait_device)
     assert ex.read(x * 2).tolist() == TWICE
+
+
+def interrupt(*_):
+    raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("where", ["Execution.run", "Buffer.expect", "start"])
+def test_an_interrupt_is_passed_on_and_loses_nothing(ex, monkeypatch, where):
+    x = data(ex)
+    y, z = x * 2, x * 3
+    owner, _, name = f"{markstep.impl.syncing.__name__}.{where}".rpartition(".")
+    monkeypatch.setattr(f"{owner}.{name}", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        ex.sync([y, z])
+    monkeypatch.undo()
+    assert not ex.running
+    assert [ex.read(t).tolist()[0] for t in (y, z)] == [2.0, 3.0]
 
 
 def test_reading_while_the_worker_runs():

@@ -105,6 +105,16 @@ def test_a_process_with_a_running_execution_ends():
     )
 
 
+def test_work_can_still_be_done_while_the_process_ends():
+    out = run(
+        "import atexit; from markstep import impl\n"
+        "x = impl.tensor([1.0])\n"
+        "def late():\n    y = x + 1; impl.mark_step(); print(y.numpy()[0])\n"
+        "atexit.register(late)\n"
+    )
+    assert out.split() == ["2.0"]
+
+
 def test_a_process_with_an_untold_failure_ends():
     run(
         "from markstep import impl\n"
