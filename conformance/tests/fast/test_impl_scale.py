@@ -71,8 +71,8 @@ def test_an_update_loop_reuses_one_buffer():
     for _ in range(10):
         x += 1
         ex.mark_step(wait=True)
-        places.add(x.record.handle.value.unsafe_buffer_pointer())
         arrays.add(sum(a.nbytes for a in jax.live_arrays() if a.nbytes == 1 << 20))
+        places.add(x.record.handle.value.unsafe_buffer_pointer())
     assert len(places) == 1
     assert arrays == {1 << 20}, "one array of that size is alive, as with jit and donate_argnums"
     assert x[0].item() == 11
