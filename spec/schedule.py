@@ -18,7 +18,7 @@ from markstep.spec.rules.errors import is_output
 from markstep.spec.rules.execution import Await, Barrier, Lock, Schedule
 from markstep.spec.rules.reading import Download, Read
 from markstep.spec.rules.sync import Collect, Compile, Extract, Install, Lookup, PostOrder, Upload
-from markstep.spec.state import NONE, Phase, State, bit, rows
+from markstep.spec.state import NONE, Phase, State, bit, has
 from markstep.spec.vocabulary import (
     BINARY_OPS,
     FAULTY_OPS,
@@ -170,12 +170,16 @@ def sure_to_fail(state: State) -> bool:
 
 
 def spared(state: State) -> int:
-    """Donors that no result can reuse: the runtime leaves a buffer whose layout no output has."""
+    """Donors that no result takes over: each result takes the first donor, by parameter number,
+    that has its layout; the runtime leaves the others alone."""
     program = state.execution.program
     layouts = [(root.shape, root.dtype) for root in program.roots] if program is not None else []
     mask = 0
-    for row in rows(state.execution.donors):
-        if (state.buffers[row].shape, state.buffers[row].dtype) not in layouts:
+    for row in state.execution.arguments:
+        layout = (state.buffers[row].shape, state.buffers[row].dtype)
+        if has(state.execution.donors, row) and layout in layouts:
+            layouts.remove(layout)
+        elif has(state.execution.donors, row):
             mask |= bit(row)
     return mask
 

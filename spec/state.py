@@ -168,6 +168,8 @@ class Execution:
     """Ghost: the program is the one that the graph means."""
     counted: bool = True
     """Payload: whether the counter ExecuteComputation sees it."""
+    arguments: tuple[int, ...] = ()
+    """Payload: the rows of the parameters in order of their numbers."""
     order: tuple[int, ...] = ()
     """Payload: the buffer rows (or NONE) that results go to, in order of the program's outputs."""
     results: tuple[Value | None, ...] = ()

@@ -145,6 +145,7 @@ def start_execution(s: State, targets: list[int]) -> None:
         doomed=call.doomed,
         right=call.right,
         counted=call.kind != CallKind.RUN_CACHED,
+        arguments=call.leaves,
         order=tuple(targets),
         results=call.results,
         program=call.program,

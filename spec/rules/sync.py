@@ -154,7 +154,7 @@ def export_leaves(s: State, design: Design) -> bool:
     lives only until the program is scheduled (§3b, dynamo capture). False: the call has raised."""
     call = s.call
     exported = call.order if design.run_cached_takes_all_leaves else call.output_order
-    if not all([get_ir(s, r, design) for r in exported]):  # A42.G1
+    if not all(get_ir(s, r, design) for r in exported):  # A42.G1: stops at the first that is lost
         finish(s, ErrorKind.LOST)
         return False
     for r in exported:
