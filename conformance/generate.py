@@ -199,8 +199,8 @@ class Chooser:
         return v.Drop(self.source.pick(live))
 
     def _some(self, live: list[TensorName]) -> tuple[TensorName, ...]:
-        """One to three tensors, sometimes one of them twice."""
-        return tuple(self.source.pick(live) for _ in range(1 + self.source.below(3)))
+        """One to three tensors, sometimes one of them twice; rarely none."""
+        return tuple(self.source.pick(live) for _ in range(self.source.pick(HOW_MANY)))
 
     def _sync(self, state: State, live: list[TensorName]) -> Action:
         flags = self.source.below(4)
@@ -258,6 +258,7 @@ class Chooser:
         return v.FailExecution(deletes=not self.design.failure_keeps_donors)
 
 
+HOW_MANY = (1, 1, 1, 2, 2, 2, 3, 3, 3, 0)
 MAKERS = [(16, "apply"), (8, "create"), (8, "clone"), (5, "detach"), (2, "placeholder")]
 OTHERS = [
     (18, "in_place"),
