@@ -104,7 +104,7 @@ def _values(action: str, outcome: dict[str, Any]) -> Iterator[tuple[str, list[An
         yield "hash", [*path, "hash"], value["hash"] + 1
         for i, id in enumerate(value.get("inputs", ())):
             yield "inputs", [*path, "inputs", i], id + 1
-        for name in ("outs", "of") if "outs" in value else ():
+        for name in [n for n in ("outs", "of") if value.get(n) is not None]:
             yield name, [*path, name], [*value[name], "t999"]
     elif action == "read":
         for i, element in enumerate(value):
