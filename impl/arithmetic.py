@@ -80,7 +80,7 @@ def with_scalar(ctx: Context, form: Arithmetic, left: Record, value: Any) -> Nod
     """The node of ``left op value``."""
     if not form.plain.closed:
         return trace.make_node_with_scalar(ctx, form.scalar, left, value)
-    scalar = trace.scalar(ctx, value, left.aval.dtype)
+    scalar = trace.scalar(ctx, value, left.aval)
     node = Node.__new__(Node)
     node.op = form.scalar
     node.operands = (left.ir or trace.get_ir(ctx, left), scalar)
@@ -90,6 +90,6 @@ def with_scalar(ctx: Context, form: Arithmetic, left: Record, value: Any) -> Nod
 
 def from_scalar(ctx: Context, form: Arithmetic, value: Any, right: Record) -> Node:
     """The node of ``value op right``."""
-    scalar = trace.scalar(ctx, value, right.aval.dtype)
+    scalar = trace.scalar(ctx, value, right.aval)
     aval = trace.infer(form.reverse, (scalar.aval, right.aval))
     return Node(form.reverse, (scalar, trace.get_ir(ctx, right)), aval)

@@ -19,13 +19,17 @@ HostArray: TypeAlias = npt.NDArray[np.generic]
 
 
 class Aval:
-    """A shape with an element type. Made only by ``aval_of`` and ``tuple_of``."""
+    """A shape with an element type. Made only by ``aval_of``.
 
-    __slots__ = ("__weakref__", "dtype", "shape")
+    ``scalar`` has the same element type and no axes.
+    """
+
+    __slots__ = ("__weakref__", "dtype", "scalar", "shape")
 
     def __init__(self, shape: tuple[int, ...], dtype: np.dtype[np.generic]) -> None:
         self.shape = shape
         self.dtype = dtype
+        self.scalar: Aval = aval_of((), dtype) if shape else self
 
     def __repr__(self) -> str:
         return f"{self.dtype.name}[{','.join(map(str, self.shape))}]"

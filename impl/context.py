@@ -87,10 +87,10 @@ class Context:
         self.inject = Inject()
         self.pool: ThreadPoolExecutor | None = None
 
-    def new_record(self, aval: Aval) -> Record:
-        """A live record without contents, with a fresh id; the caller gives it some at once."""
+    def new_record(self, aval: Aval, ir: Node | None = None) -> Record:
+        """A live record with a fresh id. Without ``ir`` the caller gives it contents at once."""
         self.created = number = self.created + 1
-        record = Record(number, aval)
+        record = Record(number, aval, ir)
         # the bound C method is the callback: when a record dies no Python code runs
         self.live.add(ref(record, self._forget))
         return record

@@ -131,7 +131,8 @@ def _commit(ctx: Context, execution: Execution, results: Sequence[Array]) -> Non
     execution.results = results
     for placeholder, value in zip(execution.placeholders, results, strict=False):
         placeholder.value = value
-        placeholder.settle()
+        placeholder.filling = False
+        placeholder.recipe = None
     for donor in execution.donors:
         donor.delete()
     execution.arguments.clear()

@@ -55,18 +55,17 @@ def _needed(records: set[Record]) -> set[Buffer]:
     needed: set[Buffer] = set()
     roots: list[Node] = []
     for record in records:
-        if record.handle is not None:
-            _need(record.handle, needed, roots)
-        elif type(record.ir) is Leaf:
-            _need(record.ir.buffer, needed, roots)
-        elif record.ir is not None:
-            roots.append(record.ir)
+        buffer, node = record.handle, record.ir
+        if buffer is not None:
+            _need(buffer, needed, roots)
+        elif node is not None:
+            roots.append(node)
     while roots:
-        fresh: list[Node] = []
-        for node in reachable(roots):
-            if isinstance(node, Leaf) and node.buffer not in needed:
-                _need(node.buffer, needed, fresh)
-        roots = fresh
+        found = [node.buffer for node in reachable(roots) if isinstance(node, Leaf)]
+        roots = []
+        for buffer in found:
+            if buffer not in needed:
+                _need(buffer, needed, roots)
     return needed
 
 

@@ -46,35 +46,40 @@ def post_order(roots: list[Node]) -> Graph:
     is its shape and its parameter number. Never recurses: a graph may be 10^6 nodes deep.
     """
     graph = Graph(roots, [], {}, [], [])
-    position, order, code = graph.position, graph.order, graph.code
+    position, order, code, parameters = graph.position, graph.order, graph.code, graph.parameters
+    spell = code.append
     places: dict[Buffer, int] = {}
     path: list[Node] = []
     # one iterator for each node on the path, and one for the roots
     rest: list[Iterator[Node]] = [iter(roots)]
+    here = 0
     while rest:
         for node in rest[-1]:
             if node in position:
                 continue
             if type(node) is Leaf:
-                here = position[node] = places.setdefault(node.buffer, len(order))
-                if here == len(order):
-                    code += (node.aval, len(graph.parameters))
-                    graph.parameters.append(node.buffer)
+                place = position[node] = places.setdefault(node.buffer, here)
+                if place == here:
+                    spell(node.aval)
+                    spell(len(parameters))
+                    parameters.append(node.buffer)
                     order.append(node)
+                    here += 1
                 continue
             path.append(node)
             rest.append(reversed(node.operands))
             break
         else:
-            del rest[-1]
+            rest.pop()
             if path:
                 node = path.pop()
-                here = position[node] = len(order)
-                order.append(node)
-                code.append(node.op)
+                spell(node.op)
                 for operand in node.operands:
-                    code.append(here - position[operand])
-    code.append(ROOTS)
+                    spell(here - position[operand])
+                position[node] = here
+                order.append(node)
+                here += 1
+    spell(ROOTS)
     code.extend([position[root] for root in roots])
     return graph
 

@@ -33,12 +33,12 @@ class Record:
         "is_cloned",
     )
 
-    def __init__(self, number: int, aval: Aval) -> None:
+    def __init__(self, number: int, aval: Aval, ir: Node | None = None) -> None:
         self.id = number
         self.alias_id = number
         self.aval = aval
         self.handle: Buffer | None = None
-        self.ir: Node | None = None
+        self.ir = ir
         self.host: HostArray | None = None
         self.is_cloned = False
         self.failure: Failure | None = None

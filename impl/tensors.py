@@ -247,14 +247,17 @@ def _node(
 ) -> Node:
     if type(other) is Tensor and other.context is ctx:
         return binary(ctx, form, left.record, other.record, must_be)
-    if isinstance(other, Tensor | np.ndarray | jax.Array):
+    # a plain number is frequent, and asking whether something is a jax.Array is slow
+    plain = type(other) is float or type(other) is int
+    if not plain and isinstance(other, Tensor | np.ndarray | jax.Array):
         return binary(ctx, form, left.record, _as_tensor(left, other).record, must_be)
     return with_scalar(ctx, form, left.record, other)
 
 
 def _result(ctx: Context, form: Arithmetic, left: Tensor, other: Operand) -> Tensor:
     with ctx.lock:
-        return Tensor(ctx, trace.pending_record(ctx, _node(ctx, form, left, other)))
+        node = _node(ctx, form, left, other)
+        return Tensor(ctx, ctx.new_record(node.aval, node))
 
 
 def _reverse(ctx: Context, form: Arithmetic, other: Operand, right: Tensor) -> Tensor:

@@ -112,9 +112,7 @@ def apply(ctx: Context, op: Op, operands: list[Record]) -> Record:
 
 def pending_record(ctx: Context, node: Node) -> Record:
     """A new record whose value is that of the node."""
-    record = ctx.new_record(node.aval)
-    record.ir = node
-    return record
+    return ctx.new_record(node.aval, node)
 
 
 def make_node(ctx: Context, op: Op, operands: list[Record], must_be: Aval | None = None) -> Node:
@@ -131,7 +129,7 @@ def make_node_with_scalar(
     ctx: Context, op: Op, record: Record, value: Any, must_be: Aval | None = None
 ) -> Node:
     """The node of an operation on a tensor and a scalar of its dtype."""
-    number = scalar(ctx, value, record.aval.dtype)
+    number = scalar(ctx, value, record.aval)
     aval = infer(op, (record.aval, number.aval))
     require(aval, must_be)
     return Node(op, (get_ir(ctx, record), number), aval)
@@ -184,22 +182,22 @@ def copy_into(ctx: Context, target: Record, source: Record) -> None:
         target.failure = None
 
 
-def scalar(ctx: Context, value: Any, dtype: np.dtype[np.generic]) -> Node:
+def scalar(ctx: Context, value: Any, like: Aval) -> Node:
     """A scalar operand: 0, 1 and -1 are inlined, others are parameters shared by equal scalars.
 
-    Raises BAD_ARGUMENT for what is not exactly a number of the tensor's kind.
+    It has the dtype of ``like``. Raises BAD_ARGUMENT for what is not exactly a number of it.
     Source: LazyGraphExecutor::GetIrValueForScalar, GetDeviceData; semantics.md §3 (18-25).
     """
     if type(value) is not float and type(value) is not int:
         value = _number(value)
     # -0.0 equals 0.0 and nan does not equal itself: they are known by how they are written
-    key = (dtype, value if value and value == value else repr(float(value)))
+    key = (like.scalar, value if value and value == value else repr(float(value)))
     leaf = ctx.scalars.get(key)
     if leaf is not None:
         ctx.scalars.move_to_end(key)
         return leaf
     node = ctx.constants.get(key)
-    return _new_scalar(ctx, value, dtype, key) if node is None else node
+    return _new_scalar(ctx, value, like.scalar, key) if node is None else node
 
 
 def _number(value: Any) -> int | float:
@@ -210,14 +208,15 @@ def _number(value: Any) -> int | float:
     raise bad_argument(f"a scalar operand is a real number, not {value!r}")
 
 
-def _new_scalar(ctx: Context, value: float, dtype: np.dtype[np.generic], key: object) -> Node:
+def _new_scalar(ctx: Context, value: float, aval: Aval, key: object) -> Node:
+    dtype = aval.dtype
     if dtype.kind in "iu" and np.array(value).astype(dtype) != value:
         raise bad_argument(f"{value!r} is not a value of {dtype.name}")
     if value in (0, 1, -1) and (value or math.copysign(1, value) > 0):
-        node = ctx.constants[key] = Node(constant(int(value), dtype), (), aval_of((), dtype))
+        node = ctx.constants[key] = Node(constant(int(value), dtype), (), aval)
         return node
     ctx.count("DeviceDataCacheMiss")
-    buffer = Buffer(aval_of((), dtype), to_device(ctx, np.array(value, dtype)))
+    buffer = Buffer(aval, to_device(ctx, np.array(value, dtype)))
     buffer.read_only = True
     leaf = ctx.scalars[key] = Leaf(buffer)
     if len(ctx.scalars) > SCALARS_KEPT:
