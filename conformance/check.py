@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
 
-from markstep.conformance.adapter import ALL_CAPABILITIES, NEEDS, Factory, load
+from markstep.conformance.adapter import ALL_CAPABILITIES, NEEDS, AdapterError, Factory, load
 from markstep.conformance.claims import ClaimWatch, all_claims
 from markstep.conformance.deadline import LIMIT_S
-from markstep.conformance.lockstep import Counts, ProgramResult
+from markstep.conformance.lockstep import Counts, ProgramResult, ended
 from markstep.conformance.play import Player
 from markstep.conformance.report.model import Failure, Report
 from markstep.conformance.shrink import Program, shrink
@@ -59,20 +59,23 @@ def check(
     progress: Callable[[int, int], None] | None = None,
     examples: Path | None = None,
     limit_s: float = LIMIT_S,
+    most_failures: int = MOST_FAILURES,
 ) -> Report:
     """Hold an executor to the law under a design.
 
     ``adapter``: a name or a factory. ``examples``: a folder with traces of earlier failures, which
-    come first. ``limit_s``: how long one action may take. Raises AdapterError if there is no
-    executor to check.
+    come first. ``limit_s``: how long one action may take. ``most_failures``: how many different
+    ones are enough. Raises AdapterError if there is no executor to check.
     """
     factory = load(adapter) if isinstance(adapter, str) else adapter
-    run = Run(Player(factory, design, limit_s), design, PROFILES[profile], seed, profile)
+    run = Run(Player(factory, design, limit_s), design, profile, seed, most_failures)
     try:
         run.saved(examples)
         run.generated(progress or (lambda done, total: None))
     except KeyboardInterrupt:
         run.report.interrupted = True
+    except AdapterError as error:  # it broke, and a fresh one does not start
+        run.report.failures.append(run.failure(ended([], Verdict.ERROR, message=str(error))))
     finally:
         run.player.close()
     return run.finished()
@@ -82,9 +85,10 @@ class Run:
     """One run: what was counted, and what failed."""
 
     def __init__(
-        self, player: Player, design: Design, profile: Profile, seed: int, profile_name: str
+        self, player: Player, design: Design, profile: str, seed: int, most_failures: int
     ) -> None:
-        self.player, self.design, self.profile, self.seed = player, design, profile, seed
+        self.player, self.design, self.profile, self.seed = player, design, PROFILES[profile], seed
+        self.most_failures = most_failures
         self.counts, self.watch = Counts(), ClaimWatch(all_claims().values())
         self.begin, self.signatures = monotonic(), set[tuple[str, ...]]()
         self.hangs = self.errors = 0
@@ -93,7 +97,7 @@ class Run:
             adapter=player.adapter.name,
             adapter_version=player.adapter.version,
             design=design.name,
-            profile=profile_name,
+            profile=profile,
             seed=seed,
             spec_version=SPEC_VERSION,
         )
@@ -105,8 +109,8 @@ class Run:
 
     def stopped_by(self) -> str | None:
         """What ends the run before enough was compared, if anything."""
-        if len(self.report.failures) >= MOST_FAILURES:
-            return f"{MOST_FAILURES} different failures"
+        if len(self.report.failures) >= self.most_failures:
+            return f"{self.most_failures} different failures"
         if self.hangs >= MOST_HANGS:
             return f"{MOST_HANGS} programs that hang"
         return f"{MOST_ERRORS} programs that end in errors" if self.errors >= MOST_ERRORS else None
@@ -136,7 +140,7 @@ class Run:
             self.watch.ignore.add(result.divergence.id)
         if signature not in self.signatures:
             self.signatures.add(signature)
-            self.report.failures.append(self._failure(self._shrunk(result, signature)))
+            self.report.failures.append(self.failure(self._shrunk(result, signature)))
 
     def _shrunk(self, result: ProgramResult, signature: tuple[str, ...]) -> ProgramResult:
         """The shortest program that fails in the same way, with what it shows.
@@ -163,7 +167,8 @@ class Run:
         shrink(result.program, fails)
         return best
 
-    def _failure(self, result: ProgramResult) -> Failure:
+    def failure(self, result: ProgramResult) -> Failure:
+        """What the report says of a program that failed."""
         found = result.divergence
         return Failure(
             found.id if found else "LOCKSTEP",

@@ -61,19 +61,19 @@ class Worker:
             self._jobs = SimpleQueue()
             threading.Thread(target=_serve, args=(self._jobs,), daemon=True).start()
         self._jobs.put(job)
-        seen = -1
-        while not job.done.wait(self.limit_s):
-            if pulse.beats == seen or seen < 0 == pulse.beats:
-                self._give_up(pulse)
-            seen = pulse.beats
+        seen = 0
+        try:
+            while not job.done.wait(self.limit_s):
+                if pulse.beats == seen:
+                    raise Hang(f"no answer within {self.limit_s:g} s")
+                seen = pulse.beats
+        except BaseException:
+            pulse.stopped, self._jobs = True, None
+            raise
         if job.error is not None:
             raise job.error
         result: T = job.result
         return result
-
-    def _give_up(self, pulse: Pulse) -> None:
-        pulse.stopped, self._jobs = True, None
-        raise Hang(f"no answer within {self.limit_s:g} s")
 
     def close(self) -> None:
         """Let the thread end."""

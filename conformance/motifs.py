@@ -165,9 +165,10 @@ def run_by_key_fails(r: Roles) -> list[Action]:
 
 
 def same_graph_other_operands(r: Roles) -> list[Action]:
-    """Two graphs of equal ops that are wired differently (equal keys would be wrong)."""
-    steps: list[Action] = [Apply(r.n, "sub", (r.x, r.y)), Apply(r.m, "sub", (r.y, r.x))]
-    return [*steps, GraphHash((r.n,)), GraphHash((r.m,)), ReadMany((r.n,)), ReadMany((r.m,))]
+    """x-(x-y) and (x-y)-x: equal ops that are wired differently (equal keys would be wrong)."""
+    steps: list[Action] = [Apply(r.n, "sub", (r.x, r.y)), Apply(r.m, "sub", (r.x, r.n))]
+    more: list[Action] = [AssignInPlace(r.n, "sub", (r.x,)), ReadMany((r.m,)), GraphHash((r.n,))]
+    return [*steps, *more, ReadMany((r.n,)), ReadMany((r.n, r.m))]
 
 
 def detach_update(r: Roles) -> list[Action]:

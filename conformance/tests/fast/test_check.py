@@ -95,6 +95,17 @@ def test_an_executor_that_hangs_is_an_error_with_its_program() -> None:
     assert "ended early, after 3 programs that hang" in report.notes
 
 
+def test_an_executor_that_starts_only_once_is_an_error_of_the_run() -> None:
+    starts = iter([Breaking])
+
+    def once() -> ModelAdapter:
+        return next(starts)()
+
+    report = check(once, profile="small", seed=0)
+    assert report.exit_code == 4
+    assert "does not start" in report.failures[-1].observed
+
+
 def test_standard_demands_every_witness() -> None:
     class Poor(ModelAdapter):
         capabilities = frozenset()
