@@ -6,6 +6,7 @@ from markstep.conformance.adapters.reference import ReferenceAdapter
 from markstep.conformance.claims import ClaimWatch, all_claims
 from markstep.conformance.lockstep import Counts, run_program
 from markstep.conformance.show import show, show_program, tensor
+from markstep.conformance.suite.regressions import REGRESSIONS
 from markstep.conformance.suite.scenarios import NOT_IN_THIS_CORE, SCENARIOS, Scenario, Step
 from markstep.conformance.verdict import Verdict
 from markstep.spec.contract import lost_records
@@ -80,6 +81,16 @@ def test_the_sound_design_keeps_every_value(scenario: Scenario) -> None:
 def test_the_executor_agrees_step_by_step(scenario: Scenario, mode: str) -> None:
     watch = ClaimWatch(all_claims().values())
     result = run_program(scenario.program, ReferenceAdapter(mode), SOUND, watch, Counts())
+    assert result.verdict is Verdict.CONFORMS, (
+        f"{show_program(result.program, result.step)}\n{result.divergence or result.message}"
+    )
+
+
+@pytest.mark.parametrize("mode", ["interpret", "xla"])
+@pytest.mark.parametrize("name", REGRESSIONS)
+def test_an_old_disagreement_does_not_come_back(name: str, mode: str) -> None:
+    watch = ClaimWatch(all_claims().values())
+    result = run_program(REGRESSIONS[name], ReferenceAdapter(mode), SOUND, watch, Counts())
     assert result.verdict is Verdict.CONFORMS, (
         f"{show_program(result.program, result.step)}\n{result.divergence or result.message}"
     )
