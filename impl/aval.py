@@ -68,6 +68,6 @@ def aval_of(shape: tuple[int, ...], dtype: npt.DTypeLike) -> Aval:
 
 
 def host_array(data: npt.ArrayLike) -> HostArray:
-    """A private copy of host data in the element type that JAX would give it."""
-    array = np.array(data, copy=True)
+    """Host data as an array of the element type that JAX would give it; perhaps not a copy."""
+    array = np.asarray(data)
     return array.astype(jax.dtypes.canonicalize_dtype(array.dtype), copy=False)

@@ -178,9 +178,9 @@ def _on_device(buffer: Buffer) -> jax.Array:
 
 
 def upload(array: Any) -> jax.Array:
-    """Host to device, into memory of the device's own.
+    """Host to device, into memory of the device's own, before this returns.
 
     ``device_put`` shares aligned numpy memory on CPU even when told not to (JAX 0.10); such a
     buffer cannot be reused by a program that it is donated to.
     """
-    return jnp.array(array, copy=True)
+    return jnp.array(array, copy=True).block_until_ready()

@@ -25,9 +25,9 @@ SCALARS_KEPT: Final = 128
 
 
 def to_device(ctx: Context, array: HostArray) -> Array:
-    """Upload host data that nobody else writes to."""
+    """Upload host data; they are copied before this returns."""
     ctx.count("CreateDataHandles")
-    return array if ctx.mode == "interpret" else upload(array)
+    return array.copy() if ctx.mode == "interpret" else upload(array)
 
 
 def upload_host(ctx: Context, record: Record) -> Buffer:
@@ -36,9 +36,9 @@ def upload_host(ctx: Context, record: Record) -> Buffer:
     return Buffer(record.aval, to_device(ctx, record.host))
 
 
-def _owned_leaf(ctx: Context, record: Record) -> Leaf:
-    """The host copy of a record as a graph parameter that the record owns."""
-    buffer = upload_host(ctx, record)
+def _owned_leaf(ctx: Context, record: Record, array: HostArray) -> Leaf:
+    """Host data as a graph parameter that the record owns."""
+    buffer = Buffer(record.aval, to_device(ctx, array))
     buffer.owner = record.id
     return Leaf(buffer)
 
@@ -63,12 +63,10 @@ def copy_from_host(ctx: Context, record: Record, array: HostArray, *, to_device_
 
 
 def _hold(ctx: Context, record: Record, array: HostArray, *, to_device_now: bool) -> None:
-    record.handle = record.ir = None
-    record.is_cloned = False
-    record.host = array
-    if to_device_now:
-        record.ir = _owned_leaf(ctx, record)
-        record.host = None
+    # what can fail for want of memory comes before the old contents are given up
+    leaf = _owned_leaf(ctx, record, array) if to_device_now else None
+    record.host = None if to_device_now else array.copy()
+    record.handle, record.ir, record.is_cloned = None, leaf, False
 
 
 def placeholder(ctx: Context, aval: Aval) -> Record:
@@ -89,7 +87,7 @@ def get_ir(ctx: Context, record: Record) -> Node:
         record.handle.owner = record.alias_id = record.id
         record.ir = Leaf(record.handle)
     elif record.host is not None:
-        record.ir = _owned_leaf(ctx, record)
+        record.ir = _owned_leaf(ctx, record, record.host)
         record.host = None
     else:
         raise ExecutorError(ErrorKind.LOST, f"{names([record.id])} has no value left")
