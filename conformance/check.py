@@ -201,6 +201,8 @@ class Run:
         missing = sorted(ALL_CAPABILITIES - self.player.adapter.capabilities)
         if missing:
             report.notes.append(f"not declared by the adapter: {', '.join(missing)}")
+        remark: str = getattr(self.player.adapter, "remark", "")
+        report.notes += [remark] if remark else []
         unseen = list(self._unseen())
         if self.profile.demands_witnesses:
             report.vacuous += unseen

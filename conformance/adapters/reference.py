@@ -29,7 +29,7 @@ class ReferenceAdapter:
     def __init__(self, compile_mode: CompileMode | None = None) -> None:
         """``compile_mode``: that of every program; None: mostly "interpret", sometimes "xla"."""
         self.version = version("markstep")
-        self._fixed, self._resets = compile_mode, 0
+        self._fixed, self._resets, self._compiled = compile_mode, 0, 0
         self._executor = Executor(compile_mode or "interpret", manual=True)
         self._tensors: dict[TensorName, Tensor] = {}
         self._results: dict[TensorName, HostArray] = {}
@@ -37,13 +37,21 @@ class ReferenceAdapter:
 
     def reset(self) -> None:
         """A new executor; what JAX has compiled for single ops stays."""
-        self._executor = Executor(self._fixed or self._next_mode(), manual=True)
+        mode = self._fixed or self._next_mode()
+        self._executor = Executor(mode, manual=True)
+        self._compiled += mode == "xla"
         self._tensors, self._results, self._counters = {}, {}, {}
         self._resets += 1
 
     def _next_mode(self) -> CompileMode:
         compiled = self._resets < COMPILED_FIRST or self._resets % COMPILED_EVERY == 0
         return "xla" if compiled else "interpret"
+
+    @property
+    def remark(self) -> str:
+        """For the report: how much was really compiled."""
+        ran = f"{self._compiled} of {self._resets} programs were compiled by XLA"
+        return f"{ran}, the others ran op by op (shrinking included)"
 
     def apply(self, action: v.Action) -> Observation:
         """One action. Every error of the executor is one of the vocabulary's."""
