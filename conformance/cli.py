@@ -113,6 +113,10 @@ def explore(
         list[str] | None, Parameter(help="Only these groups of actions; default: all.", negative="")
     ] = None,
     max_states: Annotated[int, Parameter(help="Stop there; then inconclusive.")] = 2_000_000,
+    max_memory: Annotated[int, Parameter(help="Stop at so many MiB; then inconclusive.")] = 8_000,
+    processes: Annotated[
+        int, Parameter(help="Processes that search; the result does not depend on it.")
+    ] = 1,
     claim: Annotated[
         list[str] | None, Parameter(help="Only these invariants.", negative="")
     ] = None,
@@ -123,9 +127,16 @@ def explore(
     """Visit every reachable state up to a bound; shortest counterexample of what fails."""
     from markstep.conformance.verbs import Outputs, explore_verb
 
-    limits = {"records": records, "buffers": buffers, "actions": actions}
+    limits = {
+        "records": records,
+        "buffers": buffers,
+        "actions": actions,
+        "max_states": max_states,
+        "max_memory": max_memory,
+        "processes": processes,
+    }
     outputs = Outputs(junit_xml, json, out)
-    return explore_verb(design, limits, families or [], max_states, claim or [], outputs)
+    return explore_verb(design, limits, families or [], claim or [], outputs)
 
 
 @app.command(name="list")

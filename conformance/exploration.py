@@ -5,13 +5,19 @@ from dataclasses import dataclass
 
 from markstep.conformance.changes import diff_states
 from markstep.conformance.report.model import ClaimCount, Failure, Report
+from markstep.conformance.show import show_graph
 from markstep.conformance.verdict import Verdict
 from markstep.spec.alphabet import Bound
 from markstep.spec.design import Design
 from markstep.spec.explore import Exploration, explore
-from markstep.spec.invariants import CLAIMS
+from markstep.spec.invariants import CLAIMS, GRAPH_CLAIMS, GraphClaim
+from markstep.spec.invariants.keys import Violation
 from markstep.spec.machine import AnyAction, step
+from markstep.spec.small_graphs import small_graphs
 from markstep.spec.state import State
+
+GRAPH_OPS = 2
+"""Ops of the graphs on which an exploration checks the graph law; a test goes up to three."""
 
 
 @dataclass
@@ -40,7 +46,10 @@ def explore_report(
     except KeyboardInterrupt:
         interrupted = True
         result = latest.result or Exploration(design, bound)
-    report = report_of(result, claims or sorted(CLAIMS))
+    wanted = claims or sorted([*CLAIMS, *GRAPH_CLAIMS])
+    report = report_of(result, [id for id in wanted if id in CLAIMS])
+    judge_graphs(report, design, [id for id in wanted if id in GRAPH_CLAIMS])
+    report.verdict = verdict_of(result, report)
     report.interrupted = interrupted
     if claims:
         unseen = [id for id in claims if id in result.unwitnessed]
@@ -58,7 +67,6 @@ def report_of(result: Exploration, claims: Sequence[str]) -> Report:
         report.claims[id] = ClaimCount(result.transitions, seen, int(found))
         if found:
             report.failures.append(failure_of(id, result.counterexamples[id], result.design))
-    report.verdict = verdict_of(result, report)
     reach = "all within the bound" if result.exhausted else "the search was cut short"
     report.notes.append(
         f"{result.states} states, {result.transitions} steps, paths of up to {result.depth} "
@@ -67,6 +75,35 @@ def report_of(result: Exploration, claims: Sequence[str]) -> Report:
     if result.bound_hit:
         report.notes.append("some steps lead out of the bound; larger programs were not looked at")
     return report
+
+
+def judge_graphs(report: Report, design: Design, claims: Sequence[str]) -> None:
+    """Check claims of the graph law on every graph of up to GRAPH_OPS ops."""
+    if not claims:
+        return
+    graphs = small_graphs(ops=GRAPH_OPS)
+    for id in claims:
+        claim = GRAPH_CLAIMS[id]
+        violation = claim.find_violation(design, graphs)
+        report.claims[id] = ClaimCount(len(graphs), 1, int(violation is not None))
+        if violation is not None:
+            report.failures.append(graph_failure(claim, violation, design))
+    report.notes.append(f"the graph law on all {len(graphs)} graphs of up to {GRAPH_OPS} ops")
+
+
+def graph_failure(claim: GraphClaim, graphs: Violation, design: Design) -> Failure:
+    """The graphs that break a claim of the graph law; there is no program to replay."""
+    texts = "  |  ".join(show_graph(roots) for roots in graphs)
+    return Failure(
+        claim.id,
+        claim.statement,
+        (),
+        0,
+        expected="the claim holds for all graphs",
+        observed=f"not for {texts}",
+        design=design.name,
+        name=claim.name,
+    )
 
 
 def verdict_of(result: Exploration, report: Report) -> Verdict:

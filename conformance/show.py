@@ -4,12 +4,14 @@ An action is written as the call of its class, with the tensors that it makes on
 `t2 = Apply('add', t0, t1)`. Options that have their default value are left out.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import MISSING, fields
 from math import prod
 from typing import Any
 
 from markstep.spec import vocabulary as v
+from markstep.spec.ir import CONSTANT, DEVICE_DATA, Roots, post_order
 from markstep.spec.machine import ACTIONS, AnyAction, names
 from markstep.spec.state import Phase
 
@@ -147,3 +149,20 @@ def _number(value: v.Number) -> str:
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
     return repr(value)
+
+
+def show_graph(roots: Roots) -> str:
+    """A graph with its shared nodes named: `n0 = sub(p0, p1); sub(n0, n0)`."""
+    order = post_order(roots)
+    uses = Counter([id(o) for node in order for o in node.operands] + [id(root) for root in roots])
+    texts: dict[int, str] = {}
+    lines: list[str] = []
+    for node in order:
+        operands = ", ".join(texts[id(o)] for o in node.operands if o.op != CONSTANT)
+        leaf = f"b{node.buffer}" if node.op == DEVICE_DATA else ""
+        text = leaf or (str(node.value) if node.op == CONSTANT else f"{node.op}({operands})")
+        if uses[id(node)] > 1 and node.operands:
+            lines.append(f"n{len(lines)} = {text}")
+            text = f"n{len(lines) - 1}"
+        texts[id(node)] = text
+    return "; ".join([*lines, ", ".join(texts[id(root)] for root in roots)])

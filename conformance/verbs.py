@@ -122,25 +122,25 @@ def explore_verb(
     design: str,
     limits: dict[str, int | None],
     families: list[str],
-    max_states: int,
     claims: list[str],
     outputs: Outputs,
 ) -> ExitCode:
     """`markstep explore`."""
     from markstep.conformance.exploration import explore_report
     from markstep.spec.alphabet import FAMILIES, Bound
-    from markstep.spec.invariants import CLAIMS
+    from markstep.spec.invariants import CLAIMS, GRAPH_CLAIMS
 
     law = the_design(design)
     for claim in claims:
-        pick("--claim", claim, CLAIMS)
+        pick("--claim", claim, [*CLAIMS, *GRAPH_CLAIMS])
     for family in families:
         pick("--families", family, FAMILIES, "family")
-    for name, value in {**limits, "max-states": max_states}.items():
+    for name, value in limits.items():
         if value is not None and value < 0:
-            raise UsageError(f"--{name}", f"{value} is negative", "give a number from 0 on")
+            option = f"--{name.replace('_', '-')}"
+            raise UsageError(option, f"{value} is negative", "give a number from 0 on")
     outputs.check()
-    given: dict[str, Any] = {**limits, "max_states": max_states}
+    given: dict[str, Any] = dict(limits)
     bound = Bound(**given, families=tuple(families) or FAMILIES)
     with Progress("states") as progress:
         report = explore_report(law, bound, claims, progress)

@@ -32,6 +32,10 @@ class Bound:
     families: tuple[str, ...] = FAMILIES
     max_states: int = 2_000_000
     """Stop here; the exploration is then inconclusive."""
+    max_memory: int = 8_000
+    """Stop when the search holds this many MiB; likewise."""
+    processes: int = 1
+    """Processes that expand states; the result does not depend on it."""
 
 
 def moves(state: State, design: Design, bound: Bound) -> Iterator[AnyAction]:

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import permutations, product
 from operator import attrgetter
-from typing import Any
+from typing import Any, TypeVar
 
 from markstep.spec.rules.transfer import buffers_in_use
 from markstep.spec.state import (
@@ -51,7 +51,11 @@ _REFERENCES = {
     for cls, table in _SORTS.items()
 }
 
-Key = tuple[Any, ...]
+Key = tuple[int, ...]
+Color = tuple[Any, ...]
+_SHIFT = 3
+"""Makes the least control value, _FOREIGN_OWNER, a positive number."""
+Row = TypeVar("Row", Record, Buffer, Execution, Device, Call)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,16 +86,16 @@ def canonical(state: State) -> Canonical:
     return Canonical(keys[best], *orders[best])
 
 
-def _orders(items: list[int], colors: dict[int, Key]) -> Iterator[list[int]]:
+def _orders(items: list[int], colors: dict[int, Color]) -> Iterator[list[int]]:
     """Every order of the items that respects their colors."""
-    groups: dict[Key, list[int]] = {}
+    groups: dict[Color, list[int]] = {}
     for item in sorted(items, key=lambda i: colors[i]):
         groups.setdefault(colors[item], []).append(item)
     for choice in product(*(permutations(group) for group in groups.values())):
         yield [item for group in choice for item in group]
 
 
-def _record_color(s: State, r: int) -> Key:
+def _record_color(s: State, r: int) -> Color:
     """What can be said of a record without naming another row."""
     record, call = s.records[r], s.call
     shape = [
@@ -113,7 +117,7 @@ def _record_color(s: State, r: int) -> Key:
     )
 
 
-def _buffer_color(s: State, b: int, record_colors: dict[int, Key]) -> Key:
+def _buffer_color(s: State, b: int, record_colors: dict[int, Color]) -> Color:
     """What can be said of a buffer: its own fields and who refers to it how."""
     buffer, e, c = s.buffers[b], s.execution, s.call
     shape = [
@@ -177,34 +181,46 @@ def _key(s: State, record_order: list[int], buffer_order: list[int]) -> Key:
     return (len(record_order), len(buffer_order), lost, *names, *flat)
 
 
-def renamed(s: State, form: Canonical) -> State:
-    """The state itself under the names of its canonical form, without payload."""
-    record_order, buffer_order = form.record_order, form.buffer_order
-    naming = _Naming(s, record_order, buffer_order)
+def pack(form: Canonical) -> bytes:
+    """A canonical key as bytes: within a bound every control value is a small number."""
+    return bytes([value + _SHIFT for value in form.key])
 
-    def fresh(row: Any) -> Any:
-        return type(row)(**dict(zip(_FIELDS[type(row)], naming.row(row), strict=True)))
 
+def unpack(packed: bytes) -> State:
+    """The canonical state that a packed key stands for, without payload."""
+    values = iter([value - _SHIFT for value in packed])
+    record_count, buffer_count, lost = next(values), next(values), next(values)
     tensors: dict[TensorName, int] = {}
-    for new, old in enumerate(record_order):
-        for _ in range(sum(row == old for row in s.tensors.values())):
-            tensors[TensorName(len(tensors))] = new
+    for row in range(record_count):
+        for _ in range(next(values)):
+            tensors[TensorName(len(tensors))] = row
+
+    def taken(cls: type[Row]) -> Row:
+        fields: dict[str, Any] = {name: next(values) for name in _FIELDS[cls]}
+        return cls(**fields)
+
     state = State(
-        records=[fresh(s.records[r]) for r in record_order],
-        buffers=[fresh(s.buffers[b]) for b in buffer_order],
-        execution=fresh(s.execution),
-        device=fresh(s.device),
-        call=fresh(s.call),
-        next_record_id=len(naming.id) + 1,
-        next_execution_id=len(naming.execution) + 1,
+        records=[taken(Record) for _ in range(record_count)],
+        buffers=[taken(Buffer) for _ in range(buffer_count)],
+        execution=taken(Execution),
+        device=taken(Device),
+        call=taken(Call),
         tensors=tensors,
-        lost=naming.of(s.lost, Sort.RECORDS),
-        payload=s.payload,
+        lost=lost,
     )
-    order = tuple(rows(state.call.members))
-    state.call.order = order
-    state.call.output_order = tuple(rows(state.call.outputs))
-    state.call.outs = tuple(TensorName(len(tensors) + i) for i in range(len(order)))
+    names = [id for record in state.records for id in (record.id, record.alias_id)]
+    state.next_record_id = max(names, default=0) + 1
+    failures = [record.error for record in state.records]
+    state.next_execution_id = max([*failures, state.execution.id]) + 1
+    return with_orders(state)
+
+
+def with_orders(state: State) -> State:
+    """Give a running call its lists, which are payload: rows ascending, new names at the end."""
+    call, taken = state.call, len(state.tensors)
+    call.order = tuple(rows(call.members))
+    call.output_order = tuple(rows(call.outputs))
+    call.outs = tuple(TensorName(taken + i) for i in range(len(call.order)))
     return state
 
 

@@ -6,25 +6,33 @@ that violates it; the steps of a call cost nothing. The search goes on behind a 
 
 A state in the middle of a call that has exactly one successor is not stored: all its steps are
 judged, and what can be reached from it can be reached from its successor.
+
+The frontier is expanded in batches, by several processes if wanted, and the results are merged in
+the order of the frontier: they do not depend on the number of processes.
 """
 
-from collections import deque
-from collections.abc import Callable
+import resource
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from multiprocessing import get_context
 from time import monotonic
 
-from markstep.spec.alphabet import Bound, cost, moves
-from markstep.spec.canonical import canonical, renamed, tensors_in_order
+from markstep.spec.alphabet import Bound
+from markstep.spec.canonical import canonical, pack, tensors_in_order, unpack
 from markstep.spec.design import Design
-from markstep.spec.invariants import CLAIMS_IN_ORDER, Step
+from markstep.spec.expand import Expand, Expansion, Path, continued, expand
+from markstep.spec.invariants import CLAIMS_IN_ORDER
 from markstep.spec.machine import AnyAction, step
 from markstep.spec.naming import names_given, renamed_action
-from markstep.spec.rules.transfer import buffers_in_use
-from markstep.spec.schedule import FACTLESS
 from markstep.spec.state import State
 
-Path = tuple[AnyAction, ...]
 Progress = Callable[["Exploration", int], None]
+"""Called after every batch with what was found so far and the number of states."""
+Batches = Callable[[list[Expand]], Iterator[Expansion]]
+
+BATCH = 64
+"""States that are expanded together."""
 
 
 @dataclass
@@ -42,6 +50,8 @@ class Exploration:
     bound_hit: bool = False
     """Some step led out of the bound in records or buffers and was not followed."""
     seconds: float = 0.0
+    frontier: int = 0
+    """States still to expand when the search stopped, or now."""
     counterexamples: dict[str, tuple[AnyAction, ...]] = field(default_factory=dict)
     """A shortest violating path per claim, internal steps included."""
     witnessed: set[str] = field(default_factory=set)
@@ -53,129 +63,112 @@ class Exploration:
 
 
 class _Search:
-    """The visited states and how each was first reached."""
+    """The visited states, and how each was first reached."""
 
-    def __init__(self, design: Design, bound: Bound) -> None:
+    def __init__(self, design: Design, bound: Bound, progress: Progress | None) -> None:
         self.result = Exploration(design, bound)
-        self.index: dict[bytes, int] = {}
+        self.progress = progress
+        self.numbers: dict[bytes, int] = {}
+        self.keys: list[bytes] = []
         self.parents: list[int] = []
-        self.actions: list[tuple[AnyAction, ...]] = []
-        self.pending = list(CLAIMS_IN_ORDER)
-        self.unseen = list(CLAIMS_IN_ORDER)
+        self.taken: list[int] = []
 
-    def add(self, state: State, parent: int, actions: Path) -> tuple[int, State] | None:
-        """The canonical state with its number if it is new."""
-        form = canonical(state)
-        packed = pack(form.key)
-        if packed in self.index:
+    def add(self, key: bytes, parent: int, move: int) -> int | None:
+        """The number of a state if it is new."""
+        if key in self.numbers:
             return None
-        number = len(self.parents)
-        self.index[packed] = number
+        number = self.numbers[key] = len(self.keys)
+        self.keys.append(key)
         self.parents.append(parent)
-        self.actions.append(actions)
-        return number, renamed(state, form)
+        self.taken.append(move)
+        return number
 
     def path(self, number: int) -> list[AnyAction]:
         """Actions to a state, each in the names of the canonical state before it."""
-        actions: list[AnyAction] = []
-        while number >= 0:
-            actions.extend(reversed(self.actions[number]))
+        pieces: list[Path] = []
+        while self.parents[number] >= 0:
+            before = unpack(self.keys[self.parents[number]])
+            pieces.append(continued(before, self.taken[number], self.result)[0])
             number = self.parents[number]
-        return actions[::-1]
+        return [action for piece in reversed(pieces) for action in piece]
 
-    def judge(self, number: int, before: State, actions: Path, after: State) -> None:
-        """Check the claims that are neither violated nor witnessed yet on the last action."""
-        seen = Step(before, actions[-1], after, self.result.design)
-        violated = [claim for claim in self.pending if not claim.predicate(seen)]
-        for claim in violated:
-            self.pending.remove(claim)
-            path = (*self.path(number), *actions)
-            self.result.counterexamples[claim.id] = readable(path, self.result.design)
-        for claim in [claim for claim in self.unseen if claim.witness(seen)]:
-            self.unseen.remove(claim)
-            self.result.witnessed.add(claim.id)
-
-
-def pack(key: tuple[int, ...]) -> bytes:
-    """A key as bytes: every control value within a bound is a small number."""
-    return bytes([value + 3 for value in key])
+    def too_much(self) -> bool:
+        """A limit of the bound is reached."""
+        bound = self.result.bound
+        used = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+        return len(self.keys) > bound.max_states or used > bound.max_memory
 
 
 def explore(design: Design, bound: Bound, progress: Progress | None = None) -> Exploration:
     """Visit every state within the bound and judge every step between them."""
-    search, started = _Search(design, bound), monotonic()
+    search, started = _Search(design, bound, progress), monotonic()
     result = search.result
-    first = search.add(State(), -1, ())
-    level = deque([first] if first is not None else [])
-    while level and (bound.actions is None or result.depth <= bound.actions):
-        level = explore_level(search, level, progress)
-        if len(search.parents) > bound.max_states:
-            break
-        result.depth += 1 if level else 0
+    first = search.add(pack(canonical(State())), -1, 0)
+    level = [first] if first is not None else []
+    with batches(bound.processes) as run:
+        while level and (bound.actions is None or result.depth <= bound.actions):
+            level = explore_level(search, level, run)
+            if search.too_much():
+                break
+            result.depth += 1 if level else 0
     result.exhausted = not level
-    result.states, result.seconds = len(search.parents), monotonic() - started
+    result.states, result.frontier = len(search.keys), len(level)
+    result.seconds = monotonic() - started
     return result
 
 
-def explore_level(
-    search: _Search, level: deque[tuple[int, State]], progress: Progress | None
-) -> deque[tuple[int, State]]:
+def explore_level(search: _Search, level: list[int], run: Batches) -> list[int]:
     """Follow all steps without cost from states of one length; the states of the next length."""
-    later: dict[bytes, tuple[State, int, Path]] = {}
+    later: dict[bytes, tuple[int, int]] = {}
     while level:
-        number, state = level.popleft()
-        for actions, after in successors(search, number, state):
-            if cost(actions[0]):
-                later.setdefault(pack(canonical(after).key), (after, number, actions))
-                continue
-            found = search.add(after, number, actions)
-            if found is not None:
-                level.append(found)
-        if progress is not None and number % 1000 == 0:
-            progress(search.result, len(search.parents))
-        if len(search.parents) > search.result.bound.max_states:
-            return deque([(number, state)])
-    found_all = (search.add(*reached) for reached in later.values())
-    return deque(found for found in found_all if found is not None)
+        wave, level = level, []
+        for start in range(0, len(wave), BATCH):
+            numbers = wave[start : start + BATCH]
+            for number, found in zip(numbers, run(tasks(search, numbers)), strict=True):
+                merge(search, number, found)
+                for move, price, key in found.successors:
+                    if price:
+                        later.setdefault(key, (number, move))
+                    elif (new := search.add(key, number, move)) is not None:
+                        level.append(new)
+            search.result.frontier = len(wave) - start + len(level) + len(later)
+            if search.progress is not None:
+                search.progress(search.result, len(search.keys))
+            if search.too_much():
+                return wave[start:]
+    new_states = (search.add(key, *how) for key, how in later.items())
+    return [number for number in new_states if number is not None]
 
 
-def successors(search: _Search, number: int, state: State) -> list[tuple[Path, State]]:
-    """Every step from a state that stays within the bound; each is judged."""
-    reached = []
-    for action in moves(state, search.result.design, search.result.bound):
-        after = step(state, action, search.result.design)
-        if after is not None:
-            actions, end = follow(search, number, state, action, after)
-            if within(end, search.result.bound):
-                reached.append((actions, end))
-            else:
-                search.result.bound_hit = True
-    return reached
+def tasks(search: _Search, numbers: list[int]) -> list[Expand]:
+    """The states to expand, and the claims that still have to be looked at."""
+    result = search.result
+    pending = tuple(c.id for c in CLAIMS_IN_ORDER if c.id not in result.counterexamples)
+    unseen = tuple(result.unwitnessed)
+    return [Expand(search.keys[n], result.design, result.bound, pending, unseen) for n in numbers]
 
 
-def follow(
-    search: _Search, number: int, before: State, action: AnyAction, after: State
-) -> tuple[Path, State]:
-    """Go on through the states that have one successor; the actions taken and the last state."""
-    path: Path = (action,)
-    search.judge(number, before, path, after)
-    search.result.transitions += 1
-    while after.call.phase in FACTLESS and not after.execution.running:
-        before, path = after, (*path, FACTLESS[after.call.phase])
-        moved = step(before, path[-1], search.result.design)
-        if moved is None:
-            raise AssertionError(f"{path[-1]} is not enabled in {before.call}")
-        after = moved
-        search.judge(number, before, path, after)
-        search.result.transitions += 1
-    return path, after
+def merge(search: _Search, number: int, found: Expansion) -> None:
+    """Add what the expansion of one state has found to the result."""
+    result = search.result
+    result.transitions += found.transitions
+    result.bound_hit = result.bound_hit or found.bound_hit
+    result.witnessed.update(found.witnessed)
+    for id, move, length in found.violated:
+        if id not in result.counterexamples:
+            last = continued(unpack(search.keys[number]), move, result)[0][:length]
+            path = (*search.path(number), *last)
+            result.counterexamples[id] = readable(path, result.design)
 
 
-def within(state: State, bound: Bound) -> bool:
-    """Whether a state is small enough to go on from."""
-    if sum(record.live for record in state.records) > bound.records:
-        return False
-    return buffers_in_use(state).bit_count() <= bound.buffers
+@contextmanager
+def batches(processes: int) -> Iterator[Batches]:
+    """A way to expand a batch of states, in order: here, or in other processes."""
+    if processes <= 1:
+        yield lambda batch: map(expand, batch)
+        return
+    with get_context("forkserver").Pool(processes) as pool:
+        yield lambda batch: pool.imap(expand, batch, chunksize=BATCH // (2 * processes))
 
 
 def readable(path: tuple[AnyAction, ...], design: Design) -> tuple[AnyAction, ...]:

@@ -1,0 +1,89 @@
+"""The search: what it finds, and that it does not depend on how it is run."""
+
+import pytest
+
+from markstep.conformance.exploration import explore_report
+from markstep.spec.alphabet import Bound
+from markstep.spec.canonical import canonical, pack, unpack
+from markstep.spec.design import SOUND, TORCH_XLA_2_9
+from markstep.spec.expand import Expand, expand
+from markstep.spec.explore import Exploration, explore
+from markstep.spec.invariants import GRAPH_CLAIMS
+from markstep.spec.machine import step
+from markstep.spec.small_graphs import small_graphs
+from markstep.spec.state import State
+
+TINY = Bound(records=1, buffers=2, families=("core", "faults"))
+
+
+def findings(result: Exploration) -> tuple[object, ...]:
+    return (
+        result.states,
+        result.transitions,
+        result.depth,
+        result.exhausted,
+        result.counterexamples,
+        result.witnessed,
+    )
+
+
+def test_sound_is_exhausted_without_a_counterexample():
+    result = explore(SOUND, TINY)
+    assert result.exhausted
+    assert result.counterexamples == {}
+    assert {"I01", "I32", "I56", "I58", "I88"} <= result.witnessed
+
+
+def test_the_result_does_not_depend_on_the_number_of_processes():
+    alone = explore(TORCH_XLA_2_9, TINY)
+    together = explore(TORCH_XLA_2_9, Bound(1, 2, families=TINY.families, processes=2))
+    assert findings(alone) == findings(together)
+
+
+def test_a_counterexample_is_a_program_that_breaks_the_claim():
+    result = explore(TORCH_XLA_2_9, TINY)
+    assert "I58" in result.counterexamples
+    for path in result.counterexamples.values():
+        state = State()
+        for action in path:
+            after = step(state, action, TORCH_XLA_2_9)
+            assert after is not None, action
+            state = after
+
+
+def test_a_limit_makes_the_search_incomplete():
+    result = explore(SOUND, Bound(records=1, buffers=2, max_states=50))
+    assert not result.exhausted
+    assert result.frontier > 0
+
+
+def test_packing_a_canonical_state_loses_nothing():
+    todo, seen = [pack(canonical(State()))], set[bytes]()
+    while todo and len(seen) < 400:
+        key = todo.pop()
+        if key in seen:
+            continue
+        seen.add(key)
+        assert pack(canonical(unpack(key))) == key
+        found = expand(Expand(key, TORCH_XLA_2_9, Bound(2, 3), (), ()))
+        todo.extend(successor for _, _, successor in found.successors)
+
+
+@pytest.mark.parametrize("claim", GRAPH_CLAIMS.values(), ids=lambda claim: claim.id)
+def test_the_graph_law_holds_under_sound(claim):
+    assert claim.find_violation(SOUND, small_graphs(ops=2)) is None
+
+
+def test_torch_xla_breaks_the_graph_law_where_it_is_said_to():
+    graphs = small_graphs(ops=2)
+    broken = {
+        id for id, c in GRAPH_CLAIMS.items() if c.find_violation(TORCH_XLA_2_9, graphs) is not None
+    }
+    assert broken == {id for id, c in GRAPH_CLAIMS.items() if c.broken_by_torch_xla}
+
+
+def test_an_exploration_reports_the_graphs_that_break_the_graph_law():
+    report = explore_report(TORCH_XLA_2_9, Bound(1, 1), ["I43g"], lambda done, total: None)
+    (failure,) = report.failures
+    assert failure.id == "I43g"
+    assert "sub" in failure.observed

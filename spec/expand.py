@@ -1,0 +1,121 @@
+"""One state of a search: everything that can happen next, each step judged by the claims."""
+
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Protocol, TypeAlias
+
+from markstep.spec.alphabet import Bound, cost, moves
+from markstep.spec.canonical import canonical, pack, unpack
+from markstep.spec.design import Design
+from markstep.spec.invariants import CLAIMS, Claim, Step
+from markstep.spec.machine import AnyAction, step
+from markstep.spec.rules.transfer import buffers_in_use
+from markstep.spec.schedule import FACTLESS
+from markstep.spec.state import State
+
+Path: TypeAlias = tuple[AnyAction, ...]
+
+
+class Searched(Protocol):
+    """What an expansion must know of the search that it belongs to."""
+
+    @property
+    def design(self) -> Design: ...
+
+    @property
+    def bound(self) -> Bound: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Expand:
+    """A packed state to expand."""
+
+    key: bytes
+    design: Design
+    bound: Bound
+    pending: tuple[str, ...]
+    """Claims without a counterexample so far."""
+    unseen: tuple[str, ...]
+    """Claims without a witness so far."""
+
+
+@dataclass(slots=True)
+class Expansion:
+    """What can happen next in one state."""
+
+    successors: list[tuple[int, int, bytes]] = field(default_factory=list)
+    """(number of the move, its cost, packed state that it leads to)."""
+    transitions: int = 0
+    bound_hit: bool = False
+    violated: list[tuple[str, int, int]] = field(default_factory=list)
+    """(claim, number of the move, how many steps after it)."""
+    witnessed: set[str] = field(default_factory=set)
+
+
+def expand(task: Expand) -> Expansion:
+    """Every step from a state that stays within the bound; each is judged."""
+    state, found = unpack(task.key), Expansion()
+    pending = [CLAIMS[id] for id in task.pending]
+    unseen = [CLAIMS[id] for id in task.unseen]
+    for number, action in enumerate(moves(state, task.design, task.bound)):
+        before, after = state, step(state, action, task.design)
+        path: Path = ()
+        while after is not None:
+            path = (*path, action)
+            judge(
+                Step(before, action, after, task.design), number, len(path), found, pending, unseen
+            )
+            following = only_move(after)
+            if following is None:
+                break
+            before, action = after, following
+            after = step(before, action, task.design)
+        if after is not None:
+            reach(after, number, path[0], task.bound, found)
+    return found
+
+
+def only_move(state: State) -> AnyAction | None:
+    """The one thing that can happen next, in the middle of a call while nothing runs."""
+    return None if state.execution.running else FACTLESS.get(state.call.phase)
+
+
+def judge(
+    seen: Step,
+    move: int,
+    length: int,
+    found: Expansion,
+    pending: list[Claim],
+    unseen: list[Claim],
+) -> None:
+    """Check the claims that are neither violated nor witnessed yet."""
+    found.transitions += 1
+    for claim in [claim for claim in pending if not claim.predicate(seen)]:
+        pending.remove(claim)
+        found.violated.append((claim.id, move, length))
+    for claim in [claim for claim in unseen if claim.witness(seen)]:
+        unseen.remove(claim)
+        found.witnessed.add(claim.id)
+
+
+def reach(state: State, move: int, action: AnyAction, bound: Bound, found: Expansion) -> None:
+    """Note a successor, if it is small enough to go on from."""
+    live = sum(record.live for record in state.records)
+    if live <= bound.records and buffers_in_use(state).bit_count() <= bound.buffers:
+        found.successors.append((move, cost(action), pack(canonical(state))))
+    else:
+        found.bound_hit = True
+
+
+def continued(state: State, move: int, search: Searched) -> tuple[Path, State]:
+    """The steps that a move stands for, and the state after them."""
+    action = next(islice(moves(state, search.design, search.bound), move, None))
+    path: Path = ()
+    following: AnyAction | None = action
+    while following is not None:
+        after = step(state, following, search.design)
+        if after is None:
+            raise AssertionError(f"{following} was possible and is not")
+        state, path = after, (*path, following)
+        following = only_move(state)
+    return path, state
