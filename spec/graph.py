@@ -118,8 +118,13 @@ class GraphPayload(Payload):
             return None
         return evaluate(node.op, values, shapes)
 
-    def graft(self, node: Node | None, buffer: int, recipe: Node | None) -> Node | None:
-        return graft(node, buffer, recipe) if node is not None and recipe is not None else node
+    def graft(
+        self, roots: tuple[Node | None, ...], buffer: int, recipe: Node | None
+    ) -> tuple[Node | None, ...]:
+        if recipe is None:
+            return roots
+        new = iter(graft(_nodes(roots), buffer, recipe))
+        return tuple([root if root is None else next(new) for root in roots])
 
     # ---- caches -----------------------------------------------------------------------------
 

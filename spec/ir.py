@@ -184,14 +184,17 @@ def program_of(roots: Roots) -> Program:
     return Program(order, roots, layouts, {b: i for i, b in enumerate(buffers)})
 
 
-def graft(root: Node, buffer: int, recipe: Node) -> Node:
-    """The graph of ``root`` with every leaf over ``buffer`` replaced by ``recipe``."""
+def graft(roots: Roots, buffer: int, recipe: Node) -> Roots:
+    """The graphs of ``roots`` with every leaf over ``buffer`` replaced by ``recipe``.
+
+    What they share they still share: two records of one node are two records of one new node.
+    """
     new: dict[Node, Node] = {}
-    for node in post_order((root,)):
+    for node in post_order(roots):
         if node.op == DEVICE_DATA and node.buffer == buffer:
             new[node] = recipe
         elif any(new[o] is not o for o in node.operands):
             new[node] = op_node(node.op, tuple(new[o] for o in node.operands))
         else:
             new[node] = node
-    return new[root]
+    return tuple([new[root] for root in roots])

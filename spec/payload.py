@@ -131,9 +131,11 @@ class Payload:
         """The results of a program for parameter contents; one per output."""
         return ()
 
-    def graft(self, node: Node | None, buffer: int, recipe: Node | None) -> Node | None:
-        """The node with every leaf over a buffer row replaced by a recipe."""
-        return None
+    def graft(
+        self, roots: tuple[Node | None, ...], buffer: int, recipe: Node | None
+    ) -> tuple[Node | None, ...]:
+        """The nodes with every leaf over a buffer row replaced by a recipe; sharing stays."""
+        return roots
 
 
 ERASED = Payload()

@@ -214,6 +214,7 @@ def store_error(s: State, about: list[int], design: Design) -> None:
 def give_back(s: State, row: int, about: list[int]) -> None:
     """Every record that referred to a failed placeholder has its pending ir again."""
     buffer = s.buffers[row]
+    consumers = []
     for r in about:
         record = s.records[r]
         if record.handle == row or record.leaf == row:
@@ -221,7 +222,10 @@ def give_back(s: State, row: int, about: list[int]) -> None:
             restore_ir(s, record, row)
         elif has(record.deps, row):
             record.deps = record.deps & ~bit(row) | buffer.recipe_reads
-            record.node = s.payload.graft(record.node, row, buffer.recipe_node)
+            consumers.append(record)
+    nodes = s.payload.graft(tuple([c.node for c in consumers]), row, buffer.recipe_node)
+    for record, node in zip(consumers, nodes, strict=True):
+        record.node = node
     forget_recipe(s, row)
 
 
