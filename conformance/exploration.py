@@ -85,7 +85,8 @@ def judge_graphs(report: Report, design: Design, claims: Sequence[str]) -> None:
     for id in claims:
         claim = GRAPH_CLAIMS[id]
         violation = claim.find_violation(design, graphs)
-        report.claims[id] = ClaimCount(len(graphs), 1, int(violation is not None))
+        seen = sum(map(claim.premise, graphs))
+        report.claims[id] = ClaimCount(len(graphs), seen, int(violation is not None))
         if violation is not None:
             report.failures.append(graph_failure(claim, violation, design))
     report.notes.append(f"the graph law on all {len(graphs)} graphs of up to {GRAPH_OPS} ops")

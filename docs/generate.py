@@ -20,7 +20,7 @@ from markstep.conformance.errortexts import ERROR_TEXTS
 from markstep.conformance.recorded import IDLE_COUNTERS, MODELLED_COUNTERS, UNMODELLED_COUNTERS
 from markstep.conformance.reduction import NOT_MODELLED, REDUCTION, Row
 from markstep.spec import design, vocabulary
-from markstep.spec.invariants import CLAIMS, GRAPH_CLAIMS, Claim, GraphClaim
+from markstep.spec.invariants import CLAIMS, GRAPH_CLAIMS, LEFT_OUT, Claim, GraphClaim
 from markstep.spec.machine import ACTIONS, Rule
 from markstep.spec.state import Phase
 
@@ -284,6 +284,9 @@ def invariants() -> str:
             ("id", "claim", "why it matters", "broken by"),
             [(claim_id(g), *claim_text(g)) for g in graphs],
         )
+        + "\n## Left out\n\n"
+        "Invariants of the description that are no claims of this core, and why.\n\n"
+        + table(("id", "why"), sorted(LEFT_OUT.items()))
         + "\nThis page does not say to which bound a claim was explored.\n"
     )
 

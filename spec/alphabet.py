@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from itertools import chain, combinations
 
 from markstep.spec import vocabulary as v
-from markstep.spec.design import Design
+from markstep.spec.design import Design, KeyWiring
 from markstep.spec.machine import AnyAction
 from markstep.spec.rules.sync import Compile, Lookup
 from markstep.spec.schedule import FACTLESS
-from markstep.spec.state import Phase, State
+from markstep.spec.state import CallKind, Phase, State
 from markstep.spec.vocabulary import TensorName
 
 FAMILIES = ("core", "host", "placeholder", "donation", "faults", "cache")
@@ -43,8 +43,8 @@ def moves(state: State, design: Design, bound: Bound) -> Iterator[AnyAction]:
     if state.call.phase == Phase.IDLE:
         yield from program_moves(state, bound)
     elif state.call.phase == Phase.LOOKUP:
-        yield from (Lookup(False), Lookup(True), Lookup(True, foreign=True))
-        yield Lookup(True, misfits=True)
+        answers = (Lookup(False), Lookup(True), Lookup(True, True), Lookup(True, misfits=True))
+        yield from [answer for answer in answers if facts_possible(state, answer, design)]
     elif state.call.phase == Phase.COMPILE:
         yield Compile()
         if "faults" in bound.families:
@@ -52,6 +52,20 @@ def moves(state: State, design: Design, bound: Bound) -> Iterator[AnyAction]:
     else:
         yield FACTLESS[state.call.phase]
     yield from environment_moves(state, bound)
+
+
+def facts_possible(state: State, action: Lookup, design: Design) -> bool:
+    """Which answers of the cache to try.
+
+    A sound key and the graph's own leaves rule out another meaning and arguments that misfit;
+    that they do is the graph law. Nobody compiles a graph without outputs: it is never cached.
+    """
+    if not action.hit:
+        return not (action.foreign or action.misfits)
+    other_leaves = state.call.kind == CallKind.RUN_CACHED and design.run_cached_takes_all_leaves
+    if action.foreign and design.key_wiring == KeyWiring.OPERANDS and not other_leaves:
+        return False
+    return state.call.outputs != 0 and (other_leaves or not action.misfits)
 
 
 def environment_moves(state: State, bound: Bound) -> Iterator[AnyAction]:

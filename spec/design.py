@@ -178,13 +178,6 @@ DESIGNS: dict[str, Design] = {
 }
 
 
-def design_named(name: str) -> Design:
-    """The named design. Raises KeyError with the known names if there is none."""
-    if name not in DESIGNS:
-        raise KeyError(f"unknown design {name!r}; known: {', '.join(DESIGNS)}")
-    return DESIGNS[name]
-
-
 def differences(a: Design, b: Design) -> dict[str, tuple[object, object]]:
     """The fields on which two designs differ, with both values."""
     pairs = {f.name: (getattr(a, f.name), getattr(b, f.name)) for f in fields(Design)}

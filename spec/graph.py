@@ -148,6 +148,9 @@ class GraphPayload(Payload):
         positions = tuple(i for i, row in enumerate(leaves) if has(donors, row))
         return graph_key(design, force, _nodes(roots), positions)
 
+    def peek(self, key: object) -> Program | None:
+        return self.programs.get(key)
+
     def find(self, key: object) -> Program | None:
         program = self.programs.get(key)
         if program is not None:

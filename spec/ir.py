@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TypeAlias
+from weakref import WeakValueDictionary
 
 from markstep.spec.design import Design, KeyWiring
 from markstep.spec.evaluator import Value, evaluate, result_shape
@@ -53,28 +54,31 @@ def op_node(op: str, operands: tuple[Node, ...]) -> Node:
     """A pending op. Raises ValueError when the operand shapes do not fit."""
     shape = result_shape(op, tuple(o.shape for o in operands))
     dtype = operands[0].dtype
-    structure = Interned((op, shape, dtype.value, *(o.structure for o in operands)))
+    structure = structure_of(op, shape, dtype.value, *[o.structure for o in operands])
     return Node(op, operands, shape, dtype, structure)
 
 
-class Interned:
-    """A nested tuple that computes its hash once, so that deep graphs stay cheap to compare."""
+class Structure:
+    """What the hash of torch_xla sees of a graph: equal structures are one object.
 
-    __slots__ = ("_hash", "parts")
+    So graphs of any depth are compared at once, and never by recursion.
+    """
+
+    __slots__ = ("__weakref__", "parts")
 
     def __init__(self, parts: tuple[object, ...]) -> None:
         self.parts = parts
-        self._hash = hash(parts)
 
-    def __hash__(self) -> int:
-        return self._hash
 
-    def __eq__(self, other: object) -> bool:
-        if self is other:
-            return True
-        if not isinstance(other, Interned) or self._hash != other._hash:
-            return False
-        return self.parts == other.parts
+_STRUCTURES: WeakValueDictionary[tuple[object, ...], Structure] = WeakValueDictionary()
+
+
+def structure_of(*parts: object) -> Structure:
+    """The one structure with these parts."""
+    found = _STRUCTURES.get(parts)
+    if found is None:
+        found = _STRUCTURES[parts] = Structure(parts)
+    return found
 
 
 def post_order(roots: Iterable[Node]) -> list[Node]:

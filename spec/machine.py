@@ -10,9 +10,9 @@ from typing import Any, TypeAlias
 
 from markstep.spec import vocabulary as v
 from markstep.spec.contract import lost_records
-from markstep.spec.design import Design, KeyWiring
+from markstep.spec.design import Design
 from markstep.spec.rules import calls, execution, reading, sync, tensors
-from markstep.spec.state import CallKind, Phase, State
+from markstep.spec.state import Phase, State
 
 Internal: TypeAlias = (
     sync.Collect
@@ -119,22 +119,7 @@ def enabled(state: State, action: AnyAction, design: Design) -> bool:
     phase = ACTIONS[type(action)].phase
     if phase == Phase.IDLE:
         return state.call.phase == Phase.IDLE and names_exist(state, action)
-    if isinstance(action, sync.Lookup) and not facts_possible(state, action, design):
-        return False
     return state.call.phase == phase and not blocked(state, design)
-
-
-def facts_possible(state: State, action: sync.Lookup, design: Design) -> bool:
-    """A sound key and the graph's own leaves rule out another meaning and arguments that misfit.
-
-    And nobody ever compiles a graph without outputs, so it is never in the cache.
-    """
-    if not action.hit:
-        return not (action.foreign or action.misfits)
-    other_leaves = state.call.kind == CallKind.RUN_CACHED and design.run_cached_takes_all_leaves
-    if action.foreign and design.key_wiring == KeyWiring.OPERANDS and not other_leaves:
-        return False
-    return state.call.outputs != 0 and (other_leaves or not action.misfits)
 
 
 def environment_may(state: State, action: AnyAction, design: Design) -> bool:

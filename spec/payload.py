@@ -104,8 +104,12 @@ class Payload:
         """The key of a program under a design."""
         return None
 
+    def peek(self, key: object) -> Program | None:
+        """The cached program of a key; the cache does not notice."""
+        return None
+
     def find(self, key: object) -> Program | None:
-        """The cached program of a key."""
+        """The cached program of a key, which is now the most recently used."""
         return None
 
     def own_program(self, roots: tuple[Node | None, ...]) -> Program | None:

@@ -30,6 +30,7 @@ from markstep.spec.vocabulary import (
     CopyFromHost,
     CopyInto,
     CreateFromHost,
+    CreatePlaceholder,
     DType,
     FailExecution,
     Number,
@@ -95,7 +96,9 @@ def fits(state: State, action: AnyAction) -> bool:
     """Whether shapes and dtypes of an action agree: a program can only mean actions that fit."""
     match action:
         case CreateFromHost():
-            return len(action.value) == prod(action.shape)
+            return is_shape(action.shape) and len(action.value) == prod(action.shape)
+        case CreatePlaceholder():
+            return is_shape(action.shape)
         case CopyFromHost():
             return len(action.value) == prod(state.record_of(action.target).shape)
         case CopyInto():
@@ -112,6 +115,11 @@ def fits(state: State, action: AnyAction) -> bool:
         case CompleteExecution():
             return not sure_to_fail(state)
     return True
+
+
+def is_shape(shape: tuple[int, ...]) -> bool:
+    """Whether the numbers can be the sizes of an array."""
+    return all(size >= 0 for size in shape)
 
 
 def results_of_cached_run(state: State, tensors: tuple[TensorName, ...]) -> list[int]:
@@ -187,7 +195,7 @@ def spared(state: State) -> int:
 def lookup_facts(state: State) -> Lookup:
     """Whether the key hits, and whether the program found there is the graph's own."""
     call, payload = state.call, state.payload
-    program, own = payload.find(call.key), payload.own_program(call.roots)
+    program, own = payload.peek(call.key), payload.own_program(call.roots)
     if program is None or own is None:
         return Lookup(hit=False)
     arguments = [state.buffers[row] for row in call.leaves]

@@ -37,20 +37,26 @@ class GraphClaim:
     find_violation: Check
     broken_by_torch_xla: bool = False
     hazards: tuple[str, ...] = ()
+    premise: Callable[[Roots], bool] = lambda roots: True
+    """Witness: whether a graph exercises the claim."""
 
 
 GRAPH_CLAIMS: dict[str, GraphClaim] = {}
 
 
 def graph_claim(
-    id: str, why: str, broken: bool = False, hazards: tuple[str, ...] = ()
+    id: str,
+    why: str,
+    broken: bool = False,
+    hazards: tuple[str, ...] = (),
+    premise: Callable[[Roots], bool] = lambda roots: True,
 ) -> Callable[[Check], GraphClaim]:
     """Make a check a claim of the graph law; its docstring is the statement."""
 
     def register(check: Check) -> GraphClaim:
         statement = " ".join((check.__doc__ or "").split())
         name = getattr(check, "__name__", id)
-        GRAPH_CLAIMS[id] = GraphClaim(id, name, statement, why, check, broken, hazards)
+        GRAPH_CLAIMS[id] = GraphClaim(id, name, statement, why, check, broken, hazards, premise)
         return GRAPH_CLAIMS[id]
 
     return register
@@ -84,14 +90,20 @@ def buffers_of(roots: Roots) -> tuple[int, ...]:
     return number_parameters(post_order(roots))[0]
 
 
-@graph_claim("I36", why="Donation is compiled into the program.")
+@graph_claim(
+    "I36",
+    why="Donation is compiled into the program.",
+    premise=lambda roots: len(buffers_of(roots)) > 0,
+)
 def donors_are_in_the_key(design: Design, graphs: list[Roots]) -> Violation | None:
     """Programs of one graph that donate different parameters have different keys."""
-    return first(
-        (roots,)
-        for roots in graphs
-        if buffers_of(roots) and key(design, roots) == key(design, roots, (0,))
-    )
+    for roots in graphs:
+        positions = range(len(buffers_of(roots)))
+        donors = [(), *[(i,) for i in positions], tuple(positions)]
+        keys = [key(design, roots, some) for some in dict.fromkeys(donors)]
+        if len(keys) != len(set(keys)):
+            return (roots,)
+    return None
 
 
 @graph_claim("I42", why="Otherwise the cache never hits.")
@@ -128,7 +140,11 @@ def keys_ignore_which_buffers(design: Design, graphs: list[Roots]) -> Violation 
     )
 
 
-@graph_claim("I46", why="Merged parameters make a program with fewer arguments.")
+@graph_claim(
+    "I46",
+    why="Merged parameters make a program with fewer arguments.",
+    premise=lambda roots: len(buffers_of(roots)) > 1,
+)
 def keys_see_shared_buffers(design: Design, graphs: list[Roots]) -> Violation | None:
     """Graphs that differ in which leaves share a buffer have different keys."""
     return first(

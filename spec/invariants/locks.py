@@ -6,7 +6,7 @@ Source: semantics.md §6, Locks and errors.
 from markstep.spec.invariants.claim import Kind, Step, claim
 from markstep.spec.rules.execution import Schedule
 from markstep.spec.rules.reading import Read
-from markstep.spec.state import CallKind, Phase, bit
+from markstep.spec.state import CallKind, Phase, bit, rows
 from markstep.spec.vocabulary import ErrorKind, FailExecution
 
 
@@ -72,7 +72,21 @@ def nobody_waits_for_its_own_lock(t: Step) -> bool:
 )
 def errors_are_raised_once(t: Step) -> bool:
     """The failure of an execution is not raised again after the call that waited for it."""
+    if delivers_carried_error(t):
+        return still_carried(t) == []
+    if isinstance(t.action, FailExecution) and t.before.call.phase == Phase.AWAIT:
+        return not any([record.error == t.before.execution.id for record in t.live()])
     return not (delivers_stored_error(t) and t.before.device.stored_raised)
+
+
+def still_carried(t: Step) -> list[int]:
+    """The errors that the call has raised and that some record carries none the less."""
+    told = [
+        a.error
+        for a, b in zip(t.before.records, t.after.records, strict=False)
+        if a.live and a.error != 0 and b.error == 0
+    ]
+    return [record.error for record in t.live() if any([record.error == id for id in told])]
 
 
 @claim(
@@ -86,9 +100,24 @@ def errors_are_raised_once(t: Step) -> bool:
 def errors_go_to_the_failed_work(t: Step) -> bool:
     """The failure of an execution is raised only to a call about tensors of that execution."""
     call = t.before.call
+    if isinstance(t.action, FailExecution):
+        return all([concerned(t, r) for r in range(len(t.after.records)) if newly_told(t, r)])
+    if delivers_carried_error(t):
+        return any([t.before.records[r].error != 0 for r in rows(call.members)])
     if not delivers_stored_error(t) or call.kind == CallKind.WAIT_DEVICE:
         return True
     return call.members & t.before.device.stored_about != 0
+
+
+def newly_told(t: Step, r: int) -> bool:
+    """The record carries the error of the execution that has just failed."""
+    return t.after.records[r].live and t.after.records[r].error == t.before.execution.id
+
+
+def concerned(t: Step, r: int) -> bool:
+    """The record's value was to come from the execution that has just failed."""
+    record = t.before.records[r]
+    return bool((bit(record.handle) | record.reads) & t.before.execution.outputs)
 
 
 @claim(

@@ -101,10 +101,11 @@ def equal_keys_mean_equal_programs(t: Step) -> bool:
     why="A failed compile is reported, not remembered.",
 )
 def failed_compiles_raise(t: Step) -> bool:
-    """A compile that fails raises to its caller and starts nothing."""
+    """A compile that fails raises to its caller, starts nothing and leaves nothing in the cache."""
     if not (isinstance(t.action, Compile) and t.action.fails):
         return True
-    return raised(t) and not t.after.call.holds_lock
+    remembered = t.after.payload.peek(t.before.call.key) is not None
+    return raised(t) and not t.after.call.holds_lock and not remembered
 
 
 @claim(
@@ -118,12 +119,17 @@ def failed_compiles_raise(t: Step) -> bool:
     why="A caller hashes, warms up, and then runs by that hash.",
 )
 def graph_hash_is_the_warm_up_key(t: Step) -> bool:
-    """A graph hash plans the same donors as a warm-up of the same tensors, hence the same key."""
+    """A graph hash gives the key under which a warm-up of the same tensors compiles."""
     if not isinstance(t.action, PostOrder) or t.before.call.kind != CallKind.GRAPH_HASH:
         return True
-    hashing, warming = t.before.draft(), t.before.draft()
-    warming.call.kind = CallKind.WARM_UP
-    return choose_donors(hashing, t.design) == choose_donors(warming, t.design)
+    if not t.returned or t.after.raised != ErrorKind.NONE:
+        return True
+    warming = t.before.draft()
+    call, payload = warming.call, warming.payload
+    call.kind = CallKind.WARM_UP
+    donors = choose_donors(warming, t.design)
+    leaves = payload.number_parameters(call.roots, call.params)
+    return t.after.value == payload.key(t.design, call.force, call.roots, leaves, donors)
 
 
 @claim(

@@ -3,6 +3,8 @@
 Source: semantics.md §6, Records.
 """
 
+from itertools import combinations
+
 from markstep.spec.invariants.claim import Kind, Step, claim
 from markstep.spec.rules.tensors import lost
 from markstep.spec.state import NONE, Phase, Record, State, bit
@@ -90,8 +92,7 @@ def holds_value(s: State, record: Record) -> bool:
 )
 def ids_are_unique(t: Step) -> bool:
     """No two live records have the same id."""
-    ids = [record.id for record in t.live()]
-    return len(ids) == len(set(ids))
+    return all([a.id != b.id for a, b in combinations(t.live(), 2)])
 
 
 @claim(
@@ -173,8 +174,8 @@ def borrowed_leaves_are_marked(t: Step) -> bool:
 )
 def handles_are_not_shared(t: Step) -> bool:
     """No two records have the same buffer record as handle."""
-    handles = [record.handle for record in t.live() if record.handle != NONE]
-    return len(handles) == len(set(handles))
+    holders = [record for record in t.live() if record.handle != NONE]
+    return all([a.handle != b.handle for a, b in combinations(holders, 2)])
 
 
 @claim(

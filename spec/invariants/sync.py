@@ -11,6 +11,7 @@ from markstep.spec.state import NONE, CallKind, Record, has, rows
 from markstep.spec.vocabulary import BufferStatus, ErrorKind, FailExecution, IrKind
 
 FORCED = (CallKind.SYNC, CallKind.STEP_BARRIER)
+KEEPING = (CallKind.READ_MANY, CallKind.WARM_UP, CallKind.GRAPH_HASH, CallKind.RUN_CACHED)
 COMPILE_ONLY = (CallKind.WARM_UP, CallKind.GRAPH_HASH)
 
 
@@ -33,10 +34,15 @@ def source_of(record: Record) -> tuple[int, int, int, bool, int]:
     return (NONE, record.ir, record.deps, record.host, record.leaf)
 
 
+def same_source(a: Record, b: Record) -> bool:
+    """Whether two records have their value at the same place."""
+    return source_of(a) == source_of(b)
+
+
 def sources_unchanged(t: Step) -> bool:
     """No live record's value has moved in this step."""
     pairs = zip(t.before.records, t.after.records, strict=False)
-    return all([source_of(a) == source_of(b) for a, b in pairs if a.live and b.live])
+    return all([same_source(a, b) for a, b in pairs if a.live and b.live])
 
 
 @claim(
@@ -70,16 +76,14 @@ def values_survive_calls_that_return(t: Step) -> bool:
 @claim(
     "I57",
     Kind.STEP,
-    lambda t: isinstance(t.action, Schedule | Collect) and not t.before.call.force,
+    lambda t: isinstance(t.action, Schedule | Collect) and t.before.call.kind in KEEPING,
     why="Printing must not change state.",
     broken=True,
 )
 def only_forced_syncs_truncate(t: Step) -> bool:
-    """A call without force leaves the pending ir and the sources of all records as they are."""
-    call = t.before.call
-    if call.kind == CallKind.NONE or call.force or t.after.call.force:
-        return True
-    if call.kind == CallKind.READ_ONE or isinstance(t.action, FailExecution):
+    """Reading a list, warming up, hashing and running by key leave all pending work and the sources
+    of all records as they are."""
+    if t.before.call.kind not in KEEPING or isinstance(t.action, FailExecution):
         return True
     return sources_unchanged(t)
 
@@ -224,8 +228,18 @@ def reading_gives_the_value(t: Step) -> bool:
     call = t.before.call
     if not (isinstance(t.action, Download | Read) and returned_well(t)):
         return True
-    wanted = t.before.call.members
-    return all([read_right(t, r) for r in rows(wanted)]) and (call.right or call.outputs == 0)
+    right = all([read_right(t, r) for r in rows(call.members)])
+    return right and (call.right or call.outputs == 0) and values_meant(t)
+
+
+def values_meant(t: Step) -> bool:
+    """Where the payload is real: each value returned is the one that eager execution gives."""
+    call, value = t.before.call, t.after.value
+    values = (value,) if call.kind == CallKind.READ_ONE else value
+    if not isinstance(values, tuple) or len(values) != len(call.order):
+        return True
+    meant = [t.before.records[r].truth for r in call.order]
+    return all([a is None or b is None or a == b for a, b in zip(values, meant, strict=True)])
 
 
 def read_right(t: Step, r: int) -> bool:
