@@ -124,8 +124,9 @@ class Design:
     run_cached_recompiles: bool = True
     """D16: running by key compiles when the entry was evicted. torch_xla: an error (H-13)."""
     failure_keeps_donors: bool = True
-    """D17: the runtime commits a donation only when the execution succeeds (PJRT does so for a
-    failed dispatch). False: a failed execution may have consumed its donors."""
+    """D17: the runtime commits a donation only when the execution succeeds: so do the recorded logs
+    of torch_xla. False: a failed execution may have consumed its donors, as JAX does on CPU when
+    memory runs out at dispatch (the reference executor does not start such a program)."""
     read_returns_copy: bool = True
     """D18: a read never hands out the record's own host copy. torch_xla does (H-27)."""
     warm_up_is_barrier: bool = False

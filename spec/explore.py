@@ -92,11 +92,14 @@ class _Search:
             number = self.parents[number]
         return [action for piece in reversed(pieces) for action in piece]
 
+    def full(self) -> bool:
+        """As many states were visited as the bound allows."""
+        return len(self.keys) >= self.result.bound.max_states
+
     def too_much(self) -> bool:
         """A limit of the bound is reached."""
-        bound = self.result.bound
         used = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
-        return len(self.keys) > bound.max_states or used > bound.max_memory
+        return self.full() or used > self.result.bound.max_memory
 
 
 def explore(design: Design, bound: Bound, progress: Progress | None = None) -> Exploration:
@@ -136,8 +139,12 @@ def explore_level(search: _Search, level: list[int], run: Batches) -> list[int]:
                 search.progress(search.result, len(search.keys))
             if search.too_much():
                 return wave[start:]
-    new_states = (search.add(key, *how) for key, how in later.items())
-    return [number for number in new_states if number is not None]
+    level = []
+    for key, how in later.items():
+        new = None if search.full() else search.add(key, *how)
+        if new is not None:
+            level.append(new)
+    return level
 
 
 def tasks(search: _Search, numbers: list[int]) -> list[Expand]:

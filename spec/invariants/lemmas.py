@@ -179,7 +179,7 @@ def recipe_in_order(s: State, row: int) -> bool:
 @claim(
     "I97",
     Kind.STATE,
-    lambda t: any([b.recipe != IrKind.NONE for b in t.after.buffers]),
+    lambda t: t.after.execution.outputs != 0,
     why="After a failure the recipes are all that is left.",
 )
 def recipes_are_in_order(t: Step) -> bool:
@@ -220,6 +220,13 @@ def contents_right(s: State) -> bool:
     return all(buffers) and all(hosts) and bool(s.execution.right) and bool(s.call.right)
 
 
+def device_agrees(s: State, r: Record) -> bool:
+    """A host copy beside a handle is a copy of its value."""
+    return not (r.live and r.host and r.handle != NONE) or (
+        s.buffers[r.handle].status == BufferStatus.VALUE
+    )
+
+
 @claim(
     "I99",
     Kind.STATE,
@@ -231,6 +238,6 @@ def contents_right(s: State) -> bool:
 def values_stay_within_reach(t: Step) -> bool:
     """Also in the middle of a call every record has a source and every value can be obtained."""
     s = t.after
-    if any([r.live and lost(r) for r in s.records]):
+    if any([(r.live and lost(r)) or not device_agrees(s, r) for r in s.records]):
         return False
     return contents_right(s) and lost_records(s) == 0
