@@ -5,6 +5,7 @@ of the group ``markstep.adapters``, or as ``module:attribute``.
 """
 
 import inspect
+import threading
 from collections.abc import Callable
 from importlib import import_module
 from importlib.metadata import entry_points
@@ -101,8 +102,9 @@ def load(name: str) -> Factory:
         )
     try:
         factory: Factory = found[name].load()
-    except Exception as error:
-        raise AdapterError(f"adapter {name!r} ({found[name].value}): {_one_line(error)}") from error
+    except BaseException as error:
+        what = _described(error)
+        raise AdapterError(f"adapter {name!r} ({found[name].value}): {what}") from error
     return factory
 
 
@@ -110,8 +112,8 @@ def _load_attribute(name: str) -> Factory:
     module, _, attribute = name.partition(":")
     try:
         factory: Factory = getattr(import_module(module), attribute)
-    except Exception as error:
-        raise AdapterError(f"adapter {name!r}: {_one_line(error)}") from error
+    except BaseException as error:
+        raise AdapterError(f"adapter {name!r}: {_described(error)}") from error
     if not callable(factory):
         raise AdapterError(f"adapter {name!r}: {attribute} is not a class or function")
     return factory
@@ -121,11 +123,41 @@ def make(factory: Factory, design: Design) -> Adapter:
     """A new adapter. One that can imitate any design (the model) is told which."""
     try:
         takes_design = "design" in inspect.signature(factory).parameters
-        return factory(design=design) if takes_design else factory()
-    except Exception as error:
-        raise AdapterError(f"adapter does not start: {_one_line(error)}") from error
+        adapter = factory(design=design) if takes_design else factory()
+        lacks = [name for name in MEMBERS if not hasattr(adapter, name)]
+        capabilities: object = getattr(adapter, "capabilities", frozenset())
+        if not isinstance(capabilities, frozenset):
+            lacks.append("capabilities that are a frozenset")
+    except BaseException as error:
+        raise AdapterError(f"adapter does not start: {_described(error)}") from error
+    if lacks:
+        kind = type(adapter).__name__
+        raise AdapterError(
+            f"adapter does not follow the protocol: {kind} has no {', '.join(lacks)}"
+        )
+    return adapter
 
 
-def _one_line(error: BaseException) -> str:
+MEMBERS = ("name", "version", "capabilities", "reset", "apply", "observe", "close")
+"""What every adapter has."""
+
+
+def users_own(error: BaseException) -> bool:
+    """Whether it is Ctrl-C: everything else that comes out of an adapter is the adapter's."""
+    on_main = threading.current_thread() is threading.main_thread()
+    return isinstance(error, KeyboardInterrupt) and on_main
+
+
+def one_line(error: BaseException) -> str:
+    """What was raised, with the first line of its text. An AdapterError is told already."""
     first = (str(error).strip().splitlines() or [""])[0]
+    if isinstance(error, AdapterError):
+        return first
     return f"{type(error).__name__}: {first}" if first else type(error).__name__
+
+
+def _described(error: BaseException) -> str:
+    """The error in one line. Raises what is the user's own."""
+    if users_own(error):
+        raise error
+    return one_line(error)

@@ -8,6 +8,7 @@ from time import monotonic
 from markstep.conformance.adapter import ALL_CAPABILITIES, NEEDS, AdapterError, Factory, load
 from markstep.conformance.claims import ClaimWatch, all_claims
 from markstep.conformance.deadline import LIMIT_S
+from markstep.conformance.generate import opening_of
 from markstep.conformance.lockstep import Counts, ProgramResult, ended
 from markstep.conformance.play import Player
 from markstep.conformance.report.model import Failure, Report
@@ -125,9 +126,9 @@ class Run:
         number = 0
         while not self.over:
             progress(min(self.counts.steps, self.profile.steps), self.profile.steps)
-            data = program_bytes(self.seed, number)
+            data, opening = program_bytes(self.seed, number), opening_of(self.seed, number)
             number += 1
-            self._judge(self.player.generated(data, self.watch, self.counts))
+            self._judge(self.player.generated(data, self.watch, self.counts, opening))
 
     def _judge(self, result: ProgramResult) -> None:
         self.report.programs += 1
@@ -201,8 +202,7 @@ class Run:
         missing = sorted(ALL_CAPABILITIES - self.player.adapter.capabilities)
         if missing:
             report.notes.append(f"not declared by the adapter: {', '.join(missing)}")
-        remark: str = getattr(self.player.adapter, "remark", "")
-        report.notes += [remark] if remark else []
+        report.notes += self.player.notes
         unseen = list(self._unseen())
         if self.profile.demands_witnesses:
             report.vacuous += unseen

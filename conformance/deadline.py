@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from queue import SimpleQueue
 from typing import Any, TypeVar
 
-from markstep.conformance.adapter import AdapterError
+from markstep.conformance.adapter import AdapterError, one_line
 
 T = TypeVar("T")
 
@@ -43,7 +43,7 @@ class _Job:
     work: Callable[[], Any]
     done: threading.Event = field(default_factory=threading.Event)
     result: Any = None
-    error: BaseException | None = None
+    error: Exception | None = None
 
 
 class Worker:
@@ -54,7 +54,11 @@ class Worker:
         self._jobs: SimpleQueue[_Job | None] | None = None
 
     def call(self, work: Callable[[Pulse], T]) -> T:
-        """The result of the work. Raises what it raises, and Hang when it does not get on."""
+        """The result of the work. Raises what it raises, and Hang when it does not get on.
+
+        What would end a thread or the process (SystemExit and its like) is an AdapterError: a
+        KeyboardInterrupt is the user's only on the thread that calls.
+        """
         pulse = Pulse()
         job = _Job(lambda: work(pulse))
         if self._jobs is None:
@@ -86,7 +90,9 @@ def _serve(jobs: "SimpleQueue[_Job | None]") -> None:
     while (job := jobs.get()) is not None:
         try:
             job.result = job.work()
-        except BaseException as error:
+        except Exception as error:
             job.error = error
+        except BaseException as error:
+            job.error = AdapterError(one_line(error))
         job.done.set()
         del job

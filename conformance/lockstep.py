@@ -8,7 +8,13 @@ has two possible states; each is carried on until what is seen decides between t
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from markstep.conformance.adapter import ENVIRONMENT, Adapter, AdapterError, missing_capability
+from markstep.conformance.adapter import (
+    ENVIRONMENT,
+    Adapter,
+    missing_capability,
+    one_line,
+    users_own,
+)
 from markstep.conformance.claims import ClaimWatch
 from markstep.conformance.explain import Divergence, broken_claim, differing
 from markstep.conformance.report.model import ActionCount
@@ -200,8 +206,10 @@ def drive(
             divergence = None if session.skips(action) else session.step(action)
             if divergence is not None:
                 return ended(taken, Verdict.VIOLATES, divergence)
-    except Exception as error:
-        return ended(taken, Verdict.ERROR, message=broken_protocol(error))
+    except BaseException as error:
+        if users_own(error):
+            raise
+        return ended(taken, Verdict.ERROR, message=one_line(error))
     return ProgramResult(tuple(taken), Verdict.CONFORMS)
 
 
@@ -213,12 +221,6 @@ def ended(
 ) -> ProgramResult:
     """A program ended at the last action that was taken."""
     return ProgramResult(tuple(taken), verdict, divergence, len(taken) - 1, message)
-
-
-def broken_protocol(error: BaseException) -> str:
-    """In one line, what the adapter raised although no ErrorKind stands for it."""
-    text = str(error) if isinstance(error, AdapterError) else f"{type(error).__name__}: {error}"
-    return (text.splitlines() or [""])[0]
 
 
 def run_program(

@@ -1,14 +1,14 @@
 """Playing programs against an executor on a thread that may be given up."""
 
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from dataclasses import replace
 
-from markstep.conformance.adapter import Adapter, AdapterError, Factory, make
+from markstep.conformance.adapter import Adapter, Factory, make, one_line
 from markstep.conformance.claims import ClaimWatch
 from markstep.conformance.deadline import Hang, Worker
 from markstep.conformance.generate import MAX_ACTIONS, Chooser
 from markstep.conformance.lockstep import Counts, ProgramResult, Session, drive, ended
+from markstep.conformance.roles import Motif
 from markstep.conformance.source import Source
 from markstep.conformance.verdict import Verdict
 from markstep.spec.design import Design
@@ -20,13 +20,18 @@ class Player:
 
     def __init__(self, factory: Factory, design: Design, limit_s: float) -> None:
         self.factory, self.design, self.worker = factory, design, Worker(limit_s)
+        self.notes: list[str] = []
+        """What the report should say: an executor's remark, and that one does not close."""
         self.adapter: Adapter = self.worker.call(lambda _: make(factory, design))
 
-    def generated(self, data: bytes, watch: ClaimWatch, counts: Counts) -> ProgramResult:
-        """The program that the bytes mean, chosen while it runs."""
+    def generated(
+        self, data: bytes, watch: ClaimWatch, counts: Counts, opening: Motif | None = None
+    ) -> ProgramResult:
+        """The program that the bytes mean after its opening, chosen while it runs."""
 
         def choose(session: Session) -> Iterator[Action]:
-            chooser = Chooser(Source(data), self.design, session.adapter.capabilities)
+            capabilities = session.adapter.capabilities
+            chooser = Chooser(Source(data), self.design, capabilities, opening)
             for _ in range(MAX_ACTIONS):
                 if chooser.source.exhausted:
                     return
@@ -56,8 +61,7 @@ class Player:
             self._renew()
             return replace(ended(taken, Verdict.ERROR, message=str(hang)), hung=True)
         if result.verdict == Verdict.ERROR:
-            with suppress(Exception):
-                adapter.close()
+            self._release(adapter)
             self._renew()
         return result
 
@@ -66,6 +70,19 @@ class Player:
 
     def close(self) -> None:
         """Release the executor and the thread."""
-        with suppress(AdapterError):
-            self.worker.call(lambda _: self.adapter.close())
+        self._try("has no remark", lambda: self._note(getattr(self.adapter, "remark", "")))
+        self._release(self.adapter)
         self.worker.close()
+
+    def _release(self, adapter: Adapter) -> None:
+        self._try("does not close", adapter.close)
+
+    def _try(self, fault: str, work: Callable[[], None]) -> None:
+        try:
+            self.worker.call(lambda _: work())
+        except Exception as error:
+            self._note(f"the adapter {fault}: {one_line(error)}")
+
+    def _note(self, text: str) -> None:
+        if text and text not in self.notes:
+            self.notes.append(text)

@@ -64,10 +64,11 @@ class Players:
             self.known[design.name] = Player(self.factory, design, LIMIT_S)
         return self.known[design.name]
 
-    def close(self) -> None:
-        """Release them all."""
+    def close(self) -> list[str]:
+        """Release them all; what the report should say of it."""
         for player in self.known.values():
             player.close()
+        return [note for player in self.known.values() for note in player.notes]
 
 
 @dataclass
@@ -97,7 +98,7 @@ def replay_traces(
     except KeyboardInterrupt:
         report.interrupted = True
     finally:
-        players.close()
+        report.notes += players.close()
     report.duration_s = monotonic() - begin
     report.verdict = worst(subject.verdict for subject in report.subjects)
     return report

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from markstep.conformance.adapter import AdapterError, one_line
 from markstep.conformance.adapters.model import ModelAdapter
 from markstep.conformance.adapters.reference import ReferenceAdapter
 from markstep.conformance.check import PROFILES, check, saved_programs
@@ -127,9 +128,60 @@ def test_earlier_failures_come_first(tmp_path: Path) -> None:
     assert {f.id for f in report.failures} <= {f.id for f in again.failures}
 
 
-def test_no_executor_is_one_line() -> None:
-    from markstep.conformance.adapter import AdapterError
+LEAVES = {"exit": SystemExit(0), "Ctrl-C": KeyboardInterrupt(), "other": BaseException("gone")}
 
+
+@pytest.mark.parametrize("member", ["apply", "observe", "reset"])
+@pytest.mark.parametrize("leaves", LEAVES.values(), ids=LEAVES)
+def test_an_executor_that_would_end_the_process_is_an_error(
+    member: str, leaves: BaseException
+) -> None:
+    def leave(*_: object) -> None:
+        raise leaves
+
+    def leaving() -> ModelAdapter:
+        adapter = ModelAdapter()
+        setattr(adapter, member, leave)
+        return adapter
+
+    report = check(leaving, profile="tiny")
+    assert (report.verdict, report.exit_code, report.interrupted) == (Verdict.ERROR, 4, False)
+    assert type(leaves).__name__ in report.failures[0].observed
+
+
+@pytest.mark.parametrize("leaves", LEAVES.values(), ids=LEAVES)
+def test_an_executor_that_would_end_the_process_when_it_is_made_is_one_line(
+    leaves: BaseException,
+) -> None:
+    def leave() -> ModelAdapter:
+        raise leaves
+
+    with pytest.raises(AdapterError, match=f"does not start: {type(leaves).__name__}"):
+        check(leave, profile="tiny")
+
+
+@pytest.mark.parametrize("leaves", [SystemExit(0), RuntimeError("stuck")])
+def test_an_executor_that_does_not_close_is_a_note(leaves: BaseException) -> None:
+    class Stuck(ModelAdapter):
+        def close(self) -> None:
+            raise leaves
+
+    report = check(Stuck, profile="tiny")
+    assert report.exit_code == 0
+    assert f"the adapter does not close: {one_line(leaves)}" in report.notes
+
+
+def test_the_adapter_protocol_is_checked_at_the_start() -> None:
+    class Poor:
+        name, version, capabilities = "poor", "1", frozenset[str]()
+
+        def reset(self) -> None: ...
+
+    with pytest.raises(AdapterError, match="Poor has no apply, observe, close"):
+        check(Poor, profile="tiny")
+
+
+def test_no_executor_is_one_line() -> None:
     def failing() -> ModelAdapter:
         raise RuntimeError("no device")
 

@@ -67,6 +67,16 @@ def test_an_adapter_that_cannot_be_loaded_is_exit_code_4(markstep: Markstep) -> 
         assert err.count("\n") == 1
 
 
+def test_an_adapter_that_exits_when_it_is_imported_is_exit_code_4(
+    markstep: Markstep, monkeypatch: Any
+) -> None:
+    Path("exits_at_once.py").write_text("import sys\nsys.exit(0)\n")
+    monkeypatch.syspath_prepend(".")
+    code, out, err = markstep("run", "--adapter", "exits_at_once:Adapter")
+    assert (code, out) == (ExitCode.ERROR, "")
+    assert err == "markstep: adapter: adapter 'exits_at_once:Adapter': SystemExit: 0\n"
+
+
 def test_a_log_that_is_damaged_is_named_and_the_others_are_judged(markstep: Markstep) -> None:
     Path("logs").mkdir()
     Path("logs/a.jsonl.gz").write_bytes(b"\x1f\x8b\x08\x00truncated")
