@@ -72,6 +72,8 @@ class _Search:
         self.keys: list[bytes] = []
         self.parents: list[int] = []
         self.taken: list[int] = []
+        self.cut = False
+        """Some state was not visited for lack of room."""
 
     def add(self, key: bytes, parent: int, move: int) -> int | None:
         """The number of a state if it is new."""
@@ -114,7 +116,7 @@ def explore(design: Design, bound: Bound, progress: Progress | None = None) -> E
             if search.too_much():
                 break
             result.depth += 1 if level else 0
-    result.exhausted = not level
+    result.exhausted = not level and not search.cut
     result.states, result.frontier = len(search.keys), len(level)
     result.seconds = monotonic() - started
     return result
@@ -141,8 +143,9 @@ def explore_level(search: _Search, level: list[int], run: Batches) -> list[int]:
                 return wave[start:]
     level = []
     for key, how in later.items():
-        new = None if search.full() else search.add(key, *how)
-        if new is not None:
+        if search.full():
+            search.cut = search.cut or key not in search.numbers
+        elif (new := search.add(key, *how)) is not None:
             level.append(new)
     return level
 
