@@ -27,7 +27,8 @@ class Budget:
     """How much a shrink may cost."""
 
     runs: int = 400
-    seconds: float = 20.0
+    seconds: float = 120.0
+    """A cap for executors that are slow; what comes out of the others depends on ``runs`` alone."""
     _end: float = 0.0
 
     def left(self) -> bool:

@@ -1,6 +1,7 @@
 """The main job: profiles, verdicts, exit codes, shrinking, and executors that break."""
 
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -88,11 +89,10 @@ class Hanging(ModelAdapter):
 
 
 def test_an_executor_that_hangs_is_an_error_with_its_program() -> None:
-    report = check(Hanging, profile="tiny", seed=0, limit_s=0.3)
+    report = check(Hanging, profile="tiny", seed=0, limit_s=1)
     assert (report.verdict, report.exit_code) == (Verdict.ERROR, 4)
-    (failure,) = report.failures
-    assert isinstance(failure.program[failure.step], Clone)
-    assert "no answer within 0.3 s" in failure.observed
+    assert any(isinstance(failure.program[failure.step], Clone) for failure in report.failures)
+    assert all("no answer within 1 s" in failure.observed for failure in report.failures)
     assert "ended early, after 3 programs that hang" in report.notes
 
 
@@ -107,14 +107,26 @@ def test_an_executor_that_starts_only_once_is_an_error_of_the_run() -> None:
     assert "does not start" in report.failures[-1].observed
 
 
-def test_standard_demands_every_witness() -> None:
-    class Poor(ModelAdapter):
-        capabilities = frozenset()
+class Poor(ModelAdapter):
+    """Can do only what every executor can."""
 
+    capabilities = frozenset()
+
+
+def test_what_the_adapter_does_not_declare_is_a_note() -> None:
     report = check(Poor, profile="tiny", seed=0)
     assert report.exit_code == 0
     assert any("donation" in note for note in report.notes)
-    assert PROFILES["standard"].demands_witnesses
+
+
+def test_a_profile_that_demands_witnesses_demands_them_of_what_is_declared(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(PROFILES, "tiny", replace(PROFILES["standard"], steps=300))
+    report = check(Poor, profile="tiny", seed=0)
+    assert report.exit_code == 5
+    assert any("its witness was never seen" in why for why in report.vacuous)
+    assert not any("SetDonation" in why for why in report.vacuous)
 
 
 def test_earlier_failures_come_first(tmp_path: Path) -> None:

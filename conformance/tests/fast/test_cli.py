@@ -257,28 +257,29 @@ def test_help_tells_the_exit_codes_and_loads_nothing_heavy() -> None:
         "try: cli.main(['--help'])\n"
         "finally: print(sorted({'jax', 'numpy', 'z3', 'hypothesis'} & set(sys.modules)))"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True
-    )
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
     assert "Exit codes: 0 conforms" in done.stdout
     assert done.stdout.rstrip().endswith("[]")
 
 
 def test_python_m_is_the_command() -> None:
     command = [sys.executable, "-m", "markstep.conformance", "--version"]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
     assert done.stdout.strip() == "0.1.0"
 
 
 @pytest.mark.parametrize(("verb", "code"), [("list", 0), ("explore --max-states 50", 3)])
 def test_a_reader_that_leaves_changes_nothing(tmp_path: Path, verb: str, code: int) -> None:
     command = f"{sys.executable} -m markstep.conformance {verb} | true; exit ${{PIPESTATUS[0]}}"
-    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, cwd=tmp_path)
+    bash = ["bash", "-c", command]
+    done = subprocess.run(bash, capture_output=True, text=True, cwd=tmp_path, timeout=60)
     assert (done.returncode, done.stderr) == (code, "")
 
 
 INTERRUPTED = """
 import os, signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background ignores it
 from markstep.conformance import cli, progress
 
 calls = []
@@ -300,7 +301,7 @@ def test_ctrl_c_leaves_a_valid_partial_report(tmp_path: Path, verb: str) -> None
     for name in "abcd":
         save(str(tmp_path / name), *GOOD)
     command = [sys.executable, "-c", INTERRUPTED, *verb.split(), "--json", "r.json"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stderr) == (130, "")
     report = json.loads((tmp_path / "r.json").read_text())
     assert report["interrupted"] is True

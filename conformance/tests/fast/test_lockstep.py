@@ -9,7 +9,7 @@ from markstep.conformance.lockstep import run_program
 from markstep.conformance.show import show_program
 from markstep.conformance.source import program_bytes
 from markstep.conformance.verdict import Verdict
-from markstep.spec.design import DESIGNS, SOUND, TORCH_XLA_2_9, Design
+from markstep.spec.design import SOUND, TORCH_XLA_2_9, Design
 from markstep.spec.schedule import end_of_execution, perform
 from markstep.spec.vocabulary import (
     Action,
@@ -34,7 +34,7 @@ H03: tuple[Action, ...] = (
 )
 
 
-@pytest.mark.parametrize("design", DESIGNS.values(), ids=lambda d: d.name)
+@pytest.mark.parametrize("design", [SOUND, TORCH_XLA_2_9], ids=lambda d: d.name)
 def test_the_law_agrees_with_itself(design: Design) -> None:
     for number in range(40):
         program = decode(program_bytes(1, number), design)

@@ -46,5 +46,11 @@ def test_the_budget_is_kept() -> None:
     assert runs <= 6
 
 
+def test_the_time_is_a_cap() -> None:
+    shown = Budget(seconds=0.0)
+    assert not shown.left()
+    assert shrink(PROGRAM, clones, Budget(seconds=0.0)) == numbered(PROGRAM)
+
+
 def test_tensors_are_numbered_in_order_of_appearance() -> None:
     assert numbered(PROGRAM)[-1] == ReadMany((0, 3, 2))
