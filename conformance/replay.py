@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from struct import pack, unpack
 from time import monotonic
 from typing import Any
 
@@ -22,6 +23,7 @@ from markstep.spec.machine import ACTIONS, AnyAction
 from markstep.spec.observe import outcome
 from markstep.spec.state import Phase, State
 from markstep.spec.trace import Trace
+from markstep.spec.vocabulary import FAULTY_OPS, Apply, AssignInPlace, Number
 
 
 class Judge:
@@ -130,6 +132,8 @@ def replay_one(trace: Trace, players: Players, report: Report) -> Ended:
         ended = by_the_law(trace, judge, report)
     except OverflowError as error:
         ended = Ended(Verdict.INCONCLUSIVE, f"values that no float holds: {error}")
+    except RecursionError:
+        ended = Ended(Verdict.INCONCLUSIVE, "graphs that are deeper than the law can follow")
     report.small_steps += judge.small_steps
     for id, count in judge.counts.items():
         total = report.claims.setdefault(id, ClaimCount())
@@ -152,8 +156,8 @@ def by_the_law(trace: Trace, judge: Judge, report: Report) -> Ended:
         report.count_action(action, None if after is None else outcome(after))
         if after is None:
             continue
-        if not exact(after):
-            text = f"values beyond ±{EXACT} at step {i}: not exact in float32"
+        if not exact(after, action) or loses_a_value(before, action, after):
+            text = f"values beyond ±{EXACT}, or finer than float32, at step {i}: not exact"
             return Ended(Verdict.INCONCLUSIVE, text, failures)
         failures += [failure_of(claim, trace, i, before, after) for claim in judge.take()]
     if failures:
@@ -180,14 +184,32 @@ def failure_of(claim: Claim, trace: Trace, i: int, before: State, after: State) 
     )
 
 
-def exact(state: State) -> bool:
-    """Whether every value that the program means so far is exact in float32."""
-    return all(
-        abs(number) <= EXACT
-        for record in state.records
-        if record.live and record.truth is not None
-        for number in record.truth
-    )
+def exact(state: State, action: AnyAction) -> bool:
+    """Whether every value that the program means so far is exact in float32, and the scalar is."""
+    records = [r for r in state.records if r.live and r.truth is not None]
+    numbers = [number for record in records for number in record.truth or ()]
+    scalar: Number | None = getattr(action, "scalar", None)
+    return all(map(held, numbers if scalar is None else [*numbers, scalar]))
+
+
+def held(number: Number) -> bool:
+    """Whether float32 holds the number exactly, and sums with it."""
+    return abs(number) <= EXACT and unpack("f", pack("f", number))[0] == number
+
+
+def loses_a_value(before: State, action: AnyAction, after: State) -> bool:
+    """Whether the law knows all operands, but not what they give: it is too large."""
+    match action:
+        case Apply():
+            inputs, out = action.inputs, action.out
+        case AssignInPlace():
+            inputs, out = (action.target, *action.others), action.target
+        case _:
+            return False
+    if action.op in FAULTY_OPS or out not in after.tensors:
+        return False
+    known = [before.record_of(n).truth is not None for n in inputs if n in before.tensors]
+    return all(known) and bool(known) and after.record_of(out).truth is None
 
 
 def in_lockstep(trace: Trace, players: Players, report: Report) -> Ended:

@@ -257,6 +257,9 @@ def decode_action(value: Json, path: str) -> AnyAction:
     if name not in BY_NAME:
         raise BadValue(f"{path}.action", f"unknown action {name!r}")
     action: AnyAction = _decode_fields(BY_NAME[name], value, path, extra={"action"})
+    for i, size in enumerate(getattr(action, "shape", ())):
+        if size < 0:
+            raise BadValue(f"{path}.shape[{i}]", f"{size} is no size")
     return action
 
 

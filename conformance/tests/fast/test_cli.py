@@ -9,11 +9,12 @@ from typing import Any
 
 import pytest
 
-from markstep.conformance import check, cli
+from markstep.conformance import check, cli, replay
 from markstep.conformance.adapters.model import ModelAdapter
 from markstep.conformance.exit_codes import ExitCode
 from markstep.spec.trace import Trace, dumps
 from markstep.spec.vocabulary import (
+    Apply,
     AssignInPlace,
     CreateFromHost,
     CreatePlaceholder,
@@ -22,7 +23,7 @@ from markstep.spec.vocabulary import (
     TensorName,
 )
 
-T0, T1 = TensorName(0), TensorName(1)
+T0, T1, T2 = TensorName(0), TensorName(1), TensorName(2)
 GOOD = (CreateFromHost(T0, (1, 2), (2,)), AssignInPlace(T0, "neg"), ReadOne(T0))
 STUB = (CreatePlaceholder(T0, (1,)), AssignInPlace(T0, "neg"), ReadOne(T0))
 """Under torch_xla_2_9 the process dies: I83."""
@@ -148,7 +149,37 @@ def test_replay_says_when_values_are_not_exact(markstep: Markstep) -> None:
     save("t.itf.json", CreateFromHost(T0, (10,), (1,)), square, square, square)
     code, out, _ = markstep("replay", "t.itf.json", "--adapter", f"{__name__}:Raises")
     assert code == ExitCode.INCONCLUSIVE
-    assert "not exact in float32" in out
+    assert "at step 3: not exact" in out
+
+
+@pytest.mark.parametrize("scalar", [1e300, 2.0**70, 0.1, 1e-300])
+def test_replay_accuses_nobody_of_values_that_the_law_does_not_know(
+    markstep: Markstep, scalar: float
+) -> None:
+    times = AssignInPlace(T0, "mul_scalar", (), scalar)
+    save("t.itf.json", CreateFromHost(T0, (3,), (1,)), times, ReadOne(T0))
+    code, out, _ = markstep("replay", "t.itf.json", "--adapter", f"{__name__}:Wrong")
+    assert code == ExitCode.INCONCLUSIVE
+    assert "at step 1: not exact" in out
+
+
+def test_replay_of_a_program_that_fails_is_compared(markstep: Markstep) -> None:
+    fails = Apply(T1, "failing_execute", (T0,))
+    save("t.itf.json", CreateFromHost(T0, (3,), (1,)), fails, Apply(T2, "add", (T1, T0)))
+    assert markstep("replay", "t.itf.json", "--adapter", "model")[0] == ExitCode.CONFORMS
+
+
+def test_replay_of_a_program_that_is_too_deep_is_inconclusive(
+    markstep: Markstep, monkeypatch: Any
+) -> None:
+    def too_deep(*_: Any) -> None:
+        raise RecursionError("maximum recursion depth exceeded")
+
+    monkeypatch.setattr(replay, "exact", too_deep)
+    save("t.itf.json", *GOOD)
+    code, out, _ = markstep("replay", "t.itf.json", "--adapter", "model")
+    assert code == ExitCode.INCONCLUSIVE
+    assert "deeper than the law can follow" in out
 
 
 def test_replay_of_nothing_is_vacuous(markstep: Markstep) -> None:

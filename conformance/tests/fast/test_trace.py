@@ -67,9 +67,15 @@ def values(hint: Any) -> st.SearchStrategy[Any]:
 def actions() -> st.SearchStrategy[Any]:
     """Any action, whether it makes sense or not."""
     return st.one_of(
-        st.builds(cls, **{f.name: values(get_type_hints(cls)[f.name]) for f in fields(cls)})
-        for cls in ACTIONS
+        st.builds(cls, **{f.name: value_of(f.name, cls) for f in fields(cls)}) for cls in ACTIONS
     )
+
+
+def value_of(field: str, cls: type) -> st.SearchStrategy[Any]:
+    """Any value of a field of an action; sizes are not negative."""
+    if field == "shape":
+        return st.lists(st.integers(0, 2**70), max_size=3).map(tuple)
+    return values(get_type_hints(cls)[field])
 
 
 @given(
@@ -191,6 +197,10 @@ BAD = {
     "string in an array": (
         lambda top: action(top).update(value=["1"]),
         "actions[0].value[0]: an integer is expected, not a string",
+    ),
+    "negative size": (
+        lambda top: action(top).update(value=[1], shape=[1, -1]),
+        "actions[0].shape[1]: -1 is no size",
     ),
     "unknown dtype": (
         lambda top: action(top).update(dtype="float64"),
