@@ -7,11 +7,13 @@ sequences of `markstep.conformance.motifs` are planned as a whole, with other ac
 
 from collections.abc import Sequence
 from math import prod
+from random import Random
 
 from markstep.conformance import illegal
 from markstep.conformance.adapter import ALL_CAPABILITIES, needed_capability
 from markstep.conformance.exactness import stays_exact
-from markstep.conformance.motifs import MOTIFS, Roles
+from markstep.conformance.motifs import MOTIFS
+from markstep.conformance.roles import Motif, Roles
 from markstep.conformance.source import Source
 from markstep.spec import vocabulary as v
 from markstep.spec.design import SOUND, Design
@@ -29,7 +31,7 @@ from markstep.spec.vocabulary import Action, DType, TensorName
 MAX_TENSORS = 6
 MAX_ACTIONS = 60
 ILLEGAL_PERCENT = 5
-MOTIF_PERCENT = 12
+MOTIF_PERCENT = 20
 INTERRUPT_PERCENT = 20
 """How often some other action comes between those of a motif."""
 
@@ -37,7 +39,7 @@ LAYOUTS = (
     (10, ((2, 2), DType.F32)),
     (3, ((4,), DType.F32)),
     (3, ((2, 2), DType.S32)),
-    (1, ((), DType.F32)),
+    (2, ((), DType.F32)),
 )
 SCALARS = (2, 1, 0, -1, 3, 2.5)
 
@@ -46,12 +48,17 @@ class Chooser:
     """Chooses the next action of one program, given the law's state."""
 
     def __init__(
-        self, source: Source, design: Design, capabilities: frozenset[str] = ALL_CAPABILITIES
+        self,
+        source: Source,
+        design: Design,
+        capabilities: frozenset[str] = ALL_CAPABILITIES,
+        opening: Motif | None = None,
     ) -> None:
+        """``opening``: what the program begins with, undisturbed, once there are two tensors."""
         self.source, self.design, self.capabilities = source, design, capabilities
         self.agenda: list[Action] = []
         """What a motif still wants to do."""
-        self.made = 0
+        self.made, self.opening = 0, opening
 
     def fresh(self) -> TensorName:
         """A tensor name that was never used."""
@@ -60,7 +67,11 @@ class Chooser:
 
     def choose(self, state: State) -> Action:
         """The next action. Possible in the state, but for a few that are deliberately not."""
-        if self.agenda and not self.source.percent(INTERRUPT_PERCENT):
+        if self.opening is not None and not self.agenda:
+            if len(state.tensors) < 2:
+                return self.create(state)
+            self._plan(self.opening, state)
+        if self.agenda and (self.opening or not self.source.percent(INTERRUPT_PERCENT)):
             planned = self._planned(state)
             if planned is not None:
                 return planned
@@ -68,7 +79,7 @@ class Chooser:
         if roll >= 100 - ILLEGAL_PERCENT:
             action = self._impossible(state)
         elif roll >= 100 - ILLEGAL_PERCENT - MOTIF_PERCENT and not self.agenda:
-            self._plan(list(state.tensors))
+            self._plan(self.source.pick(MOTIFS), state)
             action = self._planned(state)
         else:
             action = self._ordinary(state)
@@ -89,21 +100,24 @@ class Chooser:
         return enabled(state, action, self.design) and fits(state, action)
 
     def _impossible(self, state: State) -> Action | None:
-        wanted = illegal.candidates(state, self.fresh())
-        action = self.source.pick(wanted)
+        kinds = illegal.kinds(state, self.fresh())
+        action = self.source.pick(self.source.weighted(kinds))
         return None if self._lawful(state, action) else action
 
-    def _plan(self, live: list[TensorName]) -> None:
+    def _plan(self, motif: Motif, state: State) -> None:
         """Put a motif on the agenda, if there is room for the tensors that it makes."""
+        live = list(state.tensors)
         if 0 < len(live) <= MAX_TENSORS - 2:
-            motif = self.source.pick(MOTIFS)
-            x, y = self.source.pick(live), self.source.pick(live)
+            x = self.source.pick(live)
+            alike = [name for name in live if name != x and _alike(state, x, name)]
+            y = self.source.pick(live if self.source.percent(30) or not alike else alike)
             wait = not self.source.percent(40)
             self.agenda = motif(Roles(x, y, self.fresh(), self.fresh(), wait))
 
     def _planned(self, state: State) -> Action | None:
         while self.agenda:
             action = self.agenda.pop(0)
+            self.opening = self.opening if self.agenda else None
             if isinstance(action, v.CompleteExecution) and state.execution.running:
                 action = end_of_execution(state, self.design)
             if self.supported(action) and self.possible(state, action):
@@ -290,6 +304,18 @@ def run_cached(state: State, tensors: tuple[TensorName, ...], chooser: Chooser) 
     """A run by key with as many results as the graph has outputs."""
     results = results_of_cached_run(state, tensors)
     return v.RunCached(tensors, tuple(chooser.fresh() for _ in results))
+
+
+def _alike(state: State, a: TensorName, b: TensorName) -> bool:
+    one, other = state.record_of(a), state.record_of(b)
+    return (one.shape, one.dtype) == (other.shape, other.dtype)
+
+
+def opening_of(seed: int, number: int) -> Motif | None:
+    """With what a program of a seeded run begins: a run goes round all motifs, and none."""
+    openings: list[Motif | None] = [*MOTIFS, None]
+    Random(f"{seed}:openings").shuffle(openings)
+    return openings[number % len(openings)]
 
 
 def decode(

@@ -28,13 +28,18 @@ from markstep.spec.vocabulary import (
 
 def candidates(state: State, fresh: TensorName) -> list[Action]:
     """Actions for the state that are probably all impossible; ``fresh`` is an unused name."""
+    return [action for _, kind in kinds(state, fresh) for action in kind]
+
+
+def kinds(state: State, fresh: TensorName) -> list[tuple[int, list[Action]]]:
+    """The same in groups with weights: about no tensor, about one, about two that do not fit."""
     live = list(state.tensors)
-    found = list(_without_tensors(fresh))
-    for name in live:
-        found += _about(name, fresh)
-    for other in live[1:]:
-        found += _misfits(live[0], other, fresh)
-    return found
+    found = [
+        (1, list(_without_tensors(fresh))),
+        (2, [action for name in live for action in _about(name, fresh)]),
+        (5, [action for a in live for b in live for action in _misfits(state, a, b, fresh)]),
+    ]
+    return [(weight, kind) for weight, kind in found if kind]
 
 
 def _without_tensors(fresh: TensorName) -> Iterator[Action]:
@@ -75,10 +80,13 @@ def _about(name: TensorName, fresh: TensorName) -> Iterator[Action]:
     yield ReadMany((name, unknown))
 
 
-def _misfits(a: TensorName, b: TensorName, fresh: TensorName) -> Iterator[Action]:
-    """Impossible only where layouts differ."""
-    yield Apply(fresh, "sub", (a, b))
-    yield Apply(fresh, "matmul", (a, b))
-    yield AssignInPlace(a, "mul", (b,))
+def _misfits(state: State, a: TensorName, b: TensorName, fresh: TensorName) -> Iterator[Action]:
+    """What two tensors of different layouts cannot do together."""
+    one, other = state.record_of(a), state.record_of(b)
+    if (one.shape, one.dtype) == (other.shape, other.dtype):
+        return
     yield CopyInto(a, b)
-    yield CopyInto(b, a)
+    yield AssignInPlace(a, "mul", (b,))
+    if one.shape and other.shape:
+        yield Apply(fresh, "sub", (a, b))
+        yield Apply(fresh, "matmul", (a, b))

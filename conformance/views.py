@@ -29,6 +29,7 @@ COMPARED_COUNTERS: dict[str, str] = {
     "UncachedCompile": "how often the key missed: says whether two graphs had the same key",
     "CachedCompile": "how often the key hit",
     "CreateCompileHandles": "how many programs were compiled",
+    "InputOutputAliasCount.sum": "parameters that programs give away; no view shows them",
     "ExecuteComputation": "how often the device ran a program",
     "CreateDataHandles": "uploads and results: says whether work was repeated",
     "SyncTensorsToData": "host copies that a sync uploaded",
@@ -41,7 +42,6 @@ COMPARED_COUNTERS: dict[str, str] = {
 OTHER_COUNTERS: dict[str, str] = {
     "CreateXlaTensor": "counts the temporaries of single ops too (a wrapped number)",
     "DestroyXlaTensor": "as CreateXlaTensor; which records live is compared by the views",
-    "InputOutputAliasCount": "sampled per compilation; which donors there are shows in the views",
     "TensorsGraphSize": "counts nodes as torch_xla writes them, alpha operands included",
     "TransferToDevice": "transport: an executor may batch its transfers",
     "TransferFromDevice": "as TransferToDevice",

@@ -1,5 +1,6 @@
 """The JAX executor of `markstep.impl` behind the adapter protocol."""
 
+from collections import Counter
 from importlib.metadata import version
 
 import numpy as np
@@ -9,7 +10,9 @@ from markstep.conformance.views import COMPARED_COUNTERS
 from markstep.impl.aval import HostArray
 from markstep.impl.errors import ExecutorError, bad_argument
 from markstep.impl.executor import Executor
+from markstep.impl.graph import DONORS, Key
 from markstep.impl.lower import CompileMode
+from markstep.impl.ops import Op
 from markstep.impl.tensors import Tensor
 from markstep.spec import vocabulary as v
 from markstep.spec.vocabulary import DType, Nested, Observation, TensorName
@@ -18,6 +21,8 @@ COMPILED_EVERY = 50
 """One program of so many is really compiled by XLA, the others run op by op."""
 COMPILED_FIRST = 5
 """And the first few of each run are: no run does without."""
+COMPILED_OF_A_KIND = 3
+"""And the first few graphs with each operation, and with each set of donors."""
 
 
 class ReferenceAdapter:
@@ -30,6 +35,7 @@ class ReferenceAdapter:
         """``compile_mode``: that of every program; None: mostly "interpret", sometimes "xla"."""
         self.version = version("markstep")
         self._fixed, self._resets, self._compiled = compile_mode, 0, 0
+        self._kinds: Counter[str] = Counter()
         self._executor = Executor(compile_mode or "interpret", manual=True)
         self._tensors: dict[TensorName, Tensor] = {}
         self._results: dict[TensorName, HostArray] = {}
@@ -40,6 +46,8 @@ class ReferenceAdapter:
         mode = self._fixed or self._next_mode()
         self._executor = Executor(mode, manual=True)
         self._compiled += mode == "xla"
+        if self._fixed is None and mode == "interpret":
+            self._executor.compile_mode_for = self._mode_for
         self._tensors, self._results, self._counters = {}, {}, {}
         self._resets += 1
 
@@ -47,11 +55,18 @@ class ReferenceAdapter:
         compiled = self._resets < COMPILED_FIRST or self._resets % COMPILED_EVERY == 0
         return "xla" if compiled else "interpret"
 
+    def _mode_for(self, key: Key) -> CompileMode:
+        kinds = {str(word) for word in key if isinstance(word, Op)}
+        kinds.add(str(key[key.index(DONORS) :]))
+        rare = any(self._kinds[kind] < COMPILED_OF_A_KIND for kind in kinds)
+        self._kinds.update(kinds if rare else ())
+        return "xla" if rare else "interpret"
+
     @property
     def remark(self) -> str:
         """For the report: how much was really compiled."""
         ran = f"{self._compiled} of {self._resets} programs were compiled by XLA"
-        return f"{ran}, the others ran op by op (shrinking included)"
+        return f"{ran}, and rare graphs of the others, which ran op by op (shrinking included)"
 
     def apply(self, action: v.Action) -> Observation:
         """One action. Every error of the executor is one of the vocabulary's."""
@@ -108,6 +123,7 @@ class ReferenceAdapter:
                 new = self._new(action.out)
                 array = _array(action.value, action.shape, action.dtype)
                 tensors[new] = executor.tensor(array, upload=action.upload)
+                _scribble(array)
             case v.CreatePlaceholder():
                 new = self._new(action.out)
                 tensors[new] = executor.placeholder(action.shape, action.dtype.value)
@@ -126,6 +142,7 @@ class ReferenceAdapter:
                 target = self._get(action.target)
                 array = _array(action.value, target.shape, DType(target.dtype.name))
                 target.copy_(array, upload=action.upload)
+                _scribble(array)
             case v.Detach():
                 new = self._new(action.out)
                 tensors[new] = self._get(action.source).detach()
@@ -148,7 +165,7 @@ class ReferenceAdapter:
             case v.WarmUp():
                 executor.warm_up(self._all(action.tensors), sync=action.sync)
             case v.ReadOne():
-                return _flat(executor.read(self._get(action.tensor)))
+                return _taken(executor.read(self._get(action.tensor)))
             case v.ReadMany():
                 return self._read_many(action)
             case v.GraphHash():
@@ -186,7 +203,12 @@ class ReferenceAdapter:
     def _read_many(self, action: v.ReadMany) -> tuple[Nested, ...]:
         arrays = self._executor.read_many(self._all(action.tensors))
         self._results.update(zip(action.tensors, arrays, strict=True))
-        return tuple(map(_flat, arrays))
+        values = []
+        for place, (name, array) in enumerate(zip(action.tensors, arrays, strict=True), 1):
+            values.append(_flat(array))
+            if name in action.tensors[place:]:
+                _scribble(array)
+        return tuple(values)
 
     def _run_cached(self, action: v.RunCached) -> None:
         tensors, outs = self._all(action.tensors), action.outs
@@ -223,3 +245,15 @@ def _array(value: Nested, shape: tuple[int, ...], dtype: DType) -> HostArray:
 
 def _flat(array: HostArray) -> Nested:
     return tuple(array.ravel().tolist())
+
+
+def _taken(array: HostArray) -> Nested:
+    """The values of an array that belongs to the reader, who then writes to it."""
+    values = _flat(array)
+    _scribble(array)
+    return values
+
+
+def _scribble(array: HostArray) -> None:
+    """Arrays that go in and come out are nobody else's: writing to them must not be noticed."""
+    array[...] = 77

@@ -32,7 +32,7 @@ def test_the_same_seed_gives_the_same_report() -> None:
 
 
 def test_a_design_that_breaks_claims_violates_with_the_shortest_programs() -> None:
-    report = check("model", design=TORCH_XLA_2_9, profile="tiny", seed=0)
+    report = check("model", design=TORCH_XLA_2_9, profile="tiny", seed=1)
     assert (report.verdict, report.exit_code) == (Verdict.VIOLATES, 1)
     broken = {failure.id: len(failure.program) for failure in report.failures}
     assert len(broken) > 8

@@ -7,9 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from markstep.conformance.exactness import LARGEST
-from markstep.conformance.generate import MAX_TENSORS, decode
-from markstep.conformance.motifs import MOTIFS, Roles
-from markstep.conformance.source import program_bytes
+from markstep.conformance.generate import MAX_TENSORS, Chooser, decode, opening_of
+from markstep.conformance.motifs import MOTIFS
+from markstep.conformance.roles import Motif, Roles
+from markstep.conformance.source import Source, program_bytes
 from markstep.spec import vocabulary as v
 from markstep.spec.design import SOUND, TORCH_XLA_2_9, Design
 from markstep.spec.machine import ACTIONS
@@ -47,6 +48,24 @@ def test_few_actions_are_impossible_and_all_values_exact() -> None:
     for state in filter(None, states):
         for record in state.records:
             assert record.truth is None or max(map(abs, record.truth)) <= LARGEST
+
+
+def test_a_run_opens_with_every_motif() -> None:
+    openings = {opening_of(1, number) for number in range(100)}
+    assert openings == {*MOTIFS, None}
+    assert [opening_of(1, n) for n in range(9)] != [opening_of(2, n) for n in range(9)]
+
+
+@pytest.mark.parametrize("motif", MOTIFS, ids=lambda m: m.__name__)
+def test_an_opening_is_not_disturbed(motif: Motif) -> None:
+    chooser = Chooser(Source(program_bytes(0, 0)), SOUND, opening=motif)
+    state, program = initial_state(), []
+    while chooser.opening is not None:
+        program.append(chooser.choose(state))
+        state = perform(state, program[-1], SOUND) or state
+    rest = iter([type(action) for action in motif(Roles(*map(v.TensorName, range(4)), True))])
+    done = [type(action) for action in program[2:]]
+    assert all(kind in rest for kind in done)  # a subsequence: the steps that are possible
 
 
 def test_every_action_of_the_table_occurs() -> None:
