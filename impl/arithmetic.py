@@ -43,17 +43,6 @@ def binary(
     ctx: Context, form: Arithmetic, left: Record, right: Record, must_be: Aval | None = None
 ) -> Node:
     """The node of ``left op right``; operands of different shapes are broadcast first."""
-    aval = left.aval
-    if right.aval is aval and form.plain.closed:
-        # the frequent case, spelled out: this is what tracing costs
-        node = Node.__new__(Node)
-        node.op = form.plain
-        node.operands = (
-            left.ir or trace.get_ir(ctx, left),
-            right.ir or trace.get_ir(ctx, right),
-        )
-        node.aval = aval
-        return node
     if left.aval.shape == right.aval.shape or () in (left.aval.shape, right.aval.shape):
         return trace.make_node(ctx, form.plain, [left, right], must_be)
     return _broadcast(ctx, form.plain, left, right, must_be)
@@ -78,14 +67,7 @@ def _broadcast(ctx: Context, op: Op, left: Record, right: Record, must_be: Aval 
 
 def with_scalar(ctx: Context, form: Arithmetic, left: Record, value: Any) -> Node:
     """The node of ``left op value``."""
-    if not form.plain.closed:
-        return trace.make_node_with_scalar(ctx, form.scalar, left, value)
-    scalar = trace.scalar(ctx, value, left.aval)
-    node = Node.__new__(Node)
-    node.op = form.scalar
-    node.operands = (left.ir or trace.get_ir(ctx, left), scalar)
-    node.aval = left.aval
-    return node
+    return trace.make_node_with_scalar(ctx, form.scalar, left, value)
 
 
 def from_scalar(ctx: Context, form: Arithmetic, value: Any, right: Record) -> Node:

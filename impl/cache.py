@@ -10,13 +10,18 @@ from markstep.impl.lower import Program
 
 
 class ProgramCache:
-    """A bounded map from key to program. The caller holds the lock of the device."""
+    """A bounded map from key to program. The caller holds the lock of the device.
+
+    Hashing a key takes time, for it is as long as the graph: a hit does it once, and what was
+    used when is known by program.
+    """
 
     def __init__(self, capacity: int) -> None:
         if capacity < 1:
             raise ValueError(f"the cache must hold at least one program, not {capacity}")
         self.capacity = capacity
-        self._programs: OrderedDict[Key, Program] = OrderedDict()
+        self._programs: dict[Key, Program] = {}
+        self._keys: OrderedDict[Program, Key] = OrderedDict()
 
     def __len__(self) -> int:
         return len(self._programs)
@@ -28,15 +33,18 @@ class ProgramCache:
         """The program, which is now the most recently used one; None if there is none."""
         program = self._programs.get(key)
         if program is not None:
-            self._programs.move_to_end(key)
+            self._keys.move_to_end(program)
         return program
 
     def add(self, key: Key, program: Program) -> None:
         """Keep the program; the least recently used one leaves when there are too many."""
         self._programs[key] = program
-        if len(self._programs) > self.capacity:
-            self._programs.popitem(last=False)
+        self._keys[program] = key
+        if len(self._keys) > self.capacity:
+            _, oldest = self._keys.popitem(last=False)
+            del self._programs[oldest]
 
     def clear(self) -> None:
         """Forget every program."""
         self._programs.clear()
+        self._keys.clear()

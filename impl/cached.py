@@ -11,7 +11,7 @@ from markstep.impl.donation import find_donors
 from markstep.impl.execution import Execution
 from markstep.impl.graph import Graph, digest, post_order
 from markstep.impl.lower import Program
-from markstep.impl.node import Buffer, Leaf
+from markstep.impl.node import Buffer
 from markstep.impl.record import Record
 from markstep.impl.syncing import collect, deliver, gather, pending, refused
 
@@ -102,7 +102,7 @@ def clear_pending(ctx: Context) -> None:
             leaf = record.own_leaf()
             if leaf is not None:
                 record.set_data(leaf)
-            elif type(record.ir) is not Leaf:
+            elif type(record.ir) is not Buffer:
                 record.set_data(Buffer(record.aval))
                 record.host = None
                 record.failure = None

@@ -17,7 +17,7 @@ from markstep.impl.cache import ProgramCache
 from markstep.impl.execution import Execution
 from markstep.impl.graph import Key
 from markstep.impl.lower import CompileMode
-from markstep.impl.node import Leaf, Node
+from markstep.impl.node import Buffer, Node
 from markstep.impl.record import Record
 
 COUNTERS: Final = (
@@ -74,10 +74,11 @@ class Context:
         self.manual = manual
         self.created = 0
         self.live: set[ReferenceType[Record]] = set()
-        self._forget = self.live.discard
+        self.forget = self.live.discard
         self.counters = dict.fromkeys(COUNTERS, 0)
         self.cache = ProgramCache(cache_size)
-        self.scalars: OrderedDict[object, Leaf] = OrderedDict()
+        self.scalars: OrderedDict[object, Buffer] = OrderedDict()
+        self.last_scalar: Buffer | None = None
         self.constants: dict[object, Node] = {}
         self.running: Execution | None = None
         self.executions = 0
@@ -92,7 +93,7 @@ class Context:
         self.created = number = self.created + 1
         record = Record(number, aval, ir)
         # the bound C method is the callback: when a record dies no Python code runs
-        self.live.add(ref(record, self._forget))
+        self.live.add(ref(record, self.forget))
         return record
 
     def live_records(self) -> list[Record]:

@@ -131,7 +131,6 @@ def _commit(ctx: Context, execution: Execution, results: Sequence[Array]) -> Non
     execution.results = results
     for placeholder, value in zip(execution.placeholders, results, strict=False):
         placeholder.value = value
-        placeholder.filling = False
         placeholder.recipe = None
     for donor in execution.donors:
         donor.delete()

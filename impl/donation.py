@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from markstep.impl.context import Context
 from markstep.impl.graph import Graph, reachable
 from markstep.impl.lower import Alias
-from markstep.impl.node import Buffer, Leaf, Node
+from markstep.impl.node import Buffer, Node
 from markstep.impl.record import Record
 
 
@@ -21,14 +21,14 @@ def find_donors(ctx: Context, outputs: list[Record], graph: Graph, *, sync: bool
     updated = {record.alias_id for record in outputs} if sync else set()
     by_mark = sync or ctx.donor_config
     candidates = [
-        number
+        (number, buffer)
         for number, buffer in enumerate(graph.parameters)
         if (buffer.owner in updated or (by_mark and buffer.donate)) and not buffer.read_only
     ]
     if not candidates:
         return []
     needed = _needed(set(ctx.unsorted_records()).difference(outputs))
-    return [number for number in candidates if graph.parameters[number] not in needed]
+    return [number for number, buffer in candidates if buffer not in needed]
 
 
 def pair(outputs: list[Record], graph: Graph, donors: Sequence[int]) -> list[Alias]:
@@ -55,24 +55,18 @@ def _needed(records: set[Record]) -> set[Buffer]:
     needed: set[Buffer] = set()
     roots: list[Node] = []
     for record in records:
-        buffer, node = record.handle, record.ir
+        buffer = record.handle
         if buffer is not None:
-            _need(buffer, needed, roots)
-        elif node is not None:
-            roots.append(node)
+            needed.add(buffer)
+            if buffer.recipe is not None:
+                roots.append(buffer.recipe)
+        elif record.ir is not None:
+            roots.append(record.ir)
     while roots:
-        found = [node.buffer for node in reachable(roots) if isinstance(node, Leaf)]
-        roots = []
-        for buffer in found:
-            if buffer not in needed:
-                _need(buffer, needed, roots)
+        found = {node for node in reachable(roots) if isinstance(node, Buffer)} - needed
+        needed |= found
+        roots = [buffer.recipe for buffer in found if buffer.recipe is not None]
     return needed
-
-
-def _need(buffer: Buffer, needed: set[Buffer], roots: list[Node]) -> None:
-    needed.add(buffer)
-    if buffer.recipe is not None:
-        roots.append(buffer.recipe)
 
 
 def mark(ctx: Context, record: Record, flag: bool) -> bool:
@@ -81,8 +75,8 @@ def mark(ctx: Context, record: Record, flag: bool) -> bool:
     Source: XLATensor bridge ``_set_buffer_donation``; semantics.md §2.4.
     """
     buffer = record.handle
-    if buffer is None and type(record.ir) is Leaf:
-        buffer = record.ir.buffer
+    if buffer is None and type(record.ir) is Buffer:
+        buffer = record.ir
     if buffer is None:
         return False
     buffer.donate = flag

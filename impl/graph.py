@@ -4,12 +4,12 @@ Source: torch::lazy::Util::ComputePostOrder, LazyGraphExecutor::RunPostOrder; se
 """
 
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from markstep.impl.aval import Aval
-from markstep.impl.node import Buffer, Leaf, Node
+from markstep.impl.node import Buffer, Node
 from markstep.impl.ops import Op
 
 Word: TypeAlias = Op | Aval | int | str
@@ -22,14 +22,13 @@ DONORS: Final = "donors"
 
 @dataclass(slots=True)
 class Graph:
-    """Some roots with everything below them, in order of evaluation.
+    """Some roots with everything below them, operands before what uses them.
 
-    ``order`` has each node once, operands first, leaves merged by buffer. ``code`` is the key
-    without donors. ``position`` is where the value of a node is found in ``order``.
+    ``position`` has each node once, in order of evaluation, and says where its value is found.
+    ``parameters`` are the buffers among them. ``code`` is the key without donors.
     """
 
     roots: list[Node]
-    order: list[Node]
     position: dict[Node, int]
     parameters: list[Buffer]
     code: list[Word]
@@ -40,48 +39,49 @@ class Graph:
 
 
 def post_order(roots: list[Node]) -> Graph:
-    """Walk the graph depth first, operands from the last to the first, each node once.
+    """Walk the graph depth first, each node once.
 
-    The code of a node is its op followed by how far back each operand lies; the code of a leaf
-    is its shape and its parameter number. Never recurses: a graph may be 10^6 nodes deep.
+    The code of a node is its op followed by the positions of its operands; that of a buffer is
+    its shape. Never recurses: a graph may be 10^6 nodes deep. A node with pending operands waits
+    below them on the stack and is looked at twice; buffers never go there, unless as roots.
     """
-    graph = Graph(roots, [], {}, [], [])
-    position, order, code, parameters = graph.position, graph.order, graph.code, graph.parameters
+    position: dict[Node, int] = {}
+    parameters: list[Buffer] = []
+    code: list[Word] = []
     spell = code.append
-    places: dict[Buffer, int] = {}
-    path: list[Node] = []
-    # one iterator for each node on the path, and one for the roots
-    rest: list[Iterator[Node]] = [iter(roots)]
     here = 0
-    while rest:
-        for node in rest[-1]:
-            if node in position:
-                continue
-            if type(node) is Leaf:
-                place = position[node] = places.setdefault(node.buffer, here)
-                if place == here:
-                    spell(node.aval)
-                    spell(len(parameters))
-                    parameters.append(node.buffer)
-                    order.append(node)
+    stack = roots[::-1]
+    while stack:
+        node = stack.pop()
+        if node in position:
+            continue
+        waits = False
+        for operand in node.operands:
+            if operand not in position:
+                if type(operand) is Buffer:
+                    position[operand] = here
                     here += 1
-                continue
-            path.append(node)
-            rest.append(reversed(node.operands))
-            break
+                    parameters.append(operand)
+                    spell(operand.aval)
+                else:
+                    if not waits:
+                        waits = True
+                        stack.append(node)
+                    stack.append(operand)
+        if waits:
+            continue
+        if type(node) is Buffer:
+            parameters.append(node)
+            spell(node.aval)
         else:
-            rest.pop()
-            if path:
-                node = path.pop()
-                spell(node.op)
-                for operand in node.operands:
-                    spell(here - position[operand])
-                position[node] = here
-                order.append(node)
-                here += 1
+            spell(node.op)
+            for operand in node.operands:
+                spell(position[operand])
+        position[node] = here
+        here += 1
     spell(ROOTS)
     code.extend([position[root] for root in roots])
-    return graph
+    return Graph(roots, position, parameters, code)
 
 
 def reachable(roots: Iterable[Node]) -> Iterable[Node]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from markstep.impl.context import Context
 from markstep.impl.graph import Graph, post_order
-from markstep.impl.node import Leaf, Node
+from markstep.impl.node import Buffer, Node
 from markstep.impl.record import Record
 from markstep.spec.vocabulary import BufferStatus, IrKind
 
@@ -44,8 +44,8 @@ def describe(ctx: Context, record: Record) -> Description:
         handle = record.handle
         status = BufferStatus.NONE if handle is None else handle.status
         shown = handle
-        if shown is None and isinstance(record.ir, Leaf):
-            shown = record.ir.buffer
+        if shown is None and isinstance(record.ir, Buffer):
+            shown = record.ir
         return Description(
             record=record.id,
             alias=record.alias_id,
@@ -72,16 +72,16 @@ def dump_graph(ctx: Context, records: list[Record]) -> str:
     with ctx.lock:
         roots = [record.ir for record in records if record.ir is not None]
         graph = post_order(roots)
-        lines = [_line(graph, node) for node in graph.order]
+        lines = [_line(graph, node) for node in graph.position]
         lines.append("return " + ", ".join(_result(graph, record) for record in records))
         return "\n".join(lines) + "\n"
 
 
 def _line(graph: Graph, node: Node) -> str:
     here = graph.position[node]
-    if isinstance(node, Leaf):
-        number = graph.parameters.index(node.buffer)
-        state = node.buffer.status.name.lower()
+    if isinstance(node, Buffer):
+        number = graph.parameters.index(node)
+        state = node.status.name.lower()
         return f"%{here} = parameter {number}: {node.aval} ({state})"
     operands = ", ".join(f"%{graph.position[operand]}" for operand in node.operands)
     return f"%{here} = {node.op}({operands}): {node.aval}"

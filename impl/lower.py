@@ -24,7 +24,7 @@ Step: TypeAlias = tuple[Callable[..., Any] | None, tuple[int, ...]]
 """A function with the positions of its operands; no function: the parameter with that number."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Program:
     """A compiled graph. ``run`` maps the buffers of its parameters to fresh results.
 
@@ -63,14 +63,16 @@ def _jitted(
     avals = [graph.parameters[number].aval for number in arguments]
     compiled = jitted.lower(*[aval.struct() for aval in avals]).compile()
     size = memory.needed(compiled) if donated else 0
+    place = [results.index(number) for number in range(len(results))]
 
     def run(parameters: Sequence[Buffer]) -> Sequence[Array]:
         memory.require(size)
-        given: list[jax.Array] = compiled(*[_on_device(parameters[n]) for n in arguments])
-        for array in given:
-            array.block_until_ready()
-        ordered = dict(zip(results, given, strict=True))
-        return [ordered[number] for number in range(len(given))]
+        values = [buffer.value for buffer in parameters]
+        if np.ndarray in set(map(type, values)):
+            values = [_on_device(buffer) for buffer in parameters]
+        given: list[jax.Array] = compiled(*[values[number] for number in arguments])
+        jax.block_until_ready(given)  # type: ignore[no-untyped-call]
+        return [given[number] for number in place]
 
     return run
 
@@ -110,7 +112,7 @@ def _interpreted(graph: Graph) -> Callable[..., Sequence[Array]]:
 def _steps(graph: Graph, function: Callable[[Op, Avals], Callable[..., Any]]) -> list[Step]:
     steps: list[Step] = []
     parameters = 0
-    for node in graph.order:
+    for node in graph.position:
         if node.op is LEAF:
             steps.append((None, (parameters,)))
             parameters += 1
@@ -150,7 +152,7 @@ def _calls_python(graph: Graph) -> bool:
     """
     return any(
         node.op.signature(tuple(operand.aval for operand in node.operands)).calls_python
-        for node in graph.order
+        for node in graph.position
         if node.op is not LEAF
     )
 

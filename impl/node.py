@@ -10,6 +10,8 @@ import itertools
 from collections.abc import Callable
 from typing import Final
 
+import numpy as np
+
 from markstep.impl.aval import Array, Aval
 from markstep.impl.ops import Op, intern
 from markstep.spec.vocabulary import BufferStatus, IrKind
@@ -26,49 +28,51 @@ class Node:
         self.aval = aval
 
 
-class Leaf(Node):
-    """A parameter of the graph (``xla::device_data``)."""
-
-    __slots__ = ("buffer",)
-
-    def __init__(self, buffer: "Buffer") -> None:
-        self.op = LEAF
-        self.operands = ()
-        self.aval = buffer.aval
-        self.buffer = buffer
+def _never_called() -> None:
+    raise AssertionError("a buffer is a parameter; it is not computed")
 
 
-class Buffer:
+LEAF: Final = intern("leaf", _never_called, {}, kind=IrKind.LEAF)
+_serial: Callable[[], int] = itertools.count(1).__next__
+
+
+class Buffer(Node):
     """A cell that names a device buffer: it has contents, waits for them, or gave them away.
+
+    In a graph it is a leaf, a parameter of the program (``xla::device_data``).
 
     ``owner`` is the id of the record that may give the buffer away, None when nobody may
     (torch_xla: no DeviceDataInfo). ``recipe`` is the pending node that a placeholder replaced;
-    it is kept until the placeholder is filled, so that a failure loses nothing. ``filling`` says
-    that a running execution will fill it: a placeholder without it is a stub.
+    a running execution will fill the placeholder, and the recipe is kept until then, so that a
+    failure loses nothing. A placeholder without it is a stub.
     """
 
-    __slots__ = (
-        "aval",
-        "deleted",
-        "donate",
-        "filling",
-        "owner",
-        "read_only",
-        "recipe",
-        "serial",
-        "value",
-    )
+    __slots__ = ("_number", "deleted", "donate", "owner", "read_only", "recipe", "value")
+
+    op: Op = LEAF
+    operands: tuple[Node, ...] = ()
 
     def __init__(self, aval: Aval, value: Array | None = None) -> None:
-        self.serial = _serial()
         self.aval = aval
         self.value = value
-        self.deleted = False
+        self.recipe: Node | None = None
         self.owner: int | None = None
+        self.deleted = False
         self.read_only = False
         self.donate = False
-        self.filling = False
-        self.recipe: Node | None = None
+        self._number = 0
+
+    @property
+    def serial(self) -> int:
+        """A number of its own, given when somebody first asks."""
+        if not self._number:
+            self._number = _serial()
+        return self._number
+
+    @property
+    def filling(self) -> bool:
+        """Whether a running execution will fill it."""
+        return self.recipe is not None
 
     @property
     def status(self) -> BufferStatus:
@@ -80,31 +84,16 @@ class Buffer:
     @property
     def is_stub(self) -> bool:
         """A placeholder that nothing will fill."""
-        return self.value is None and not self.deleted and not self.filling
+        return self.value is None and not self.deleted and self.recipe is None
 
     def expect(self, recipe: Node) -> None:
         """A running execution will fill the placeholder with the value of ``recipe``."""
-        self.filling = True
         self.recipe = recipe
-
-    def settle(self) -> None:
-        """The execution that was to fill the placeholder has ended, well or not."""
-        self.filling = False
-        self.recipe = None
 
     def delete(self) -> None:
         """Give the device memory back; the cell remembers that it had some."""
         value, self.value = self.value, None
         self.deleted = True
         # a donated array is deleted already, unless no result had its shape
-        delete = getattr(value, "delete", None)
-        if delete is not None:
-            delete()
-
-
-def _never_called() -> None:
-    raise AssertionError("a leaf is a parameter; it is not computed")
-
-
-_serial: Callable[[], int] = itertools.count(1).__next__
-LEAF: Final = intern("leaf", _never_called, {}, kind=IrKind.LEAF)
+        if value is not None and not isinstance(value, np.ndarray):
+            value.delete()

@@ -10,7 +10,7 @@ from markstep.impl.context import Context
 from markstep.impl.device import finish, wait_idle
 from markstep.impl.errors import ExecutorError, names
 from markstep.impl.execution import Execution
-from markstep.impl.node import Buffer, Leaf
+from markstep.impl.node import Buffer
 from markstep.impl.record import Record
 from markstep.impl.syncing import Config, deliver, schedule, sync_records
 from markstep.spec.vocabulary import ErrorKind
@@ -51,8 +51,8 @@ def _buffer_to_show(record: Record) -> Buffer | None:
         leaf = record.own_leaf()
         if leaf is not None:
             record.set_data(leaf)
-        elif type(record.ir) is Leaf:
-            return record.ir.buffer
+        elif type(record.ir) is Buffer:
+            return record.ir
     return record.handle
 
 

@@ -5,7 +5,7 @@ Source: torch_xla::XLATensor::Data; semantics.md §1.1, §2.
 
 from markstep.impl.aval import Aval, HostArray
 from markstep.impl.errors import Failure
-from markstep.impl.node import Buffer, Leaf, Node
+from markstep.impl.node import Buffer, Node
 
 
 class Record:
@@ -46,15 +46,15 @@ class Record:
     def own_leaf(self) -> Buffer | None:
         """The buffer behind a leaf of its own (state LEAF), else None."""
         ir = self.ir
-        if self.handle is None and type(ir) is Leaf and not self.is_cloned:
-            return ir.buffer
+        if self.handle is None and type(ir) is Buffer and not self.is_cloned:
+            return ir
         return None
 
     def is_pending(self) -> bool:
         """Whether a sync would have to compute it: an op, a constant or a borrowed leaf."""
         if self.handle is not None or self.ir is None:
             return False
-        return self.is_cloned or type(self.ir) is not Leaf
+        return self.is_cloned or type(self.ir) is not Buffer
 
     def set_data(self, buffer: Buffer) -> None:
         """The record is now exactly this device data."""
@@ -67,4 +67,4 @@ class Record:
         self.handle = None
         self.host = None
         self.ir = node
-        self.is_cloned = type(node) is Leaf
+        self.is_cloned = type(node) is Buffer

@@ -4,7 +4,7 @@ Source: semantics.md §6 (58, 59, 71, 72); torch_xla leaves such placeholders em
 """
 
 from markstep.impl.execution import Execution
-from markstep.impl.node import Buffer, Leaf, Node
+from markstep.impl.node import Buffer, Node
 from markstep.impl.record import Record
 
 
@@ -26,14 +26,14 @@ def give_back(live: list[Record], execution: Execution) -> None:
         if concerned and not execution.waited and record.failure is None:
             record.failure = execution.failure
     for placeholder in returned:
-        placeholder.settle()
+        placeholder.recipe = None
 
 
 def _restore(record: Record, returned: dict[Buffer, Node], rebuilt: dict[Node, Node]) -> bool:
     """Put the recipe in place of a placeholder; whether the record had anything to do with it."""
     shown = record.handle
-    if shown is None and type(record.ir) is Leaf:
-        shown = record.ir.buffer
+    if shown is None and type(record.ir) is Buffer:
+        shown = record.ir
     if shown is not None:
         if shown not in returned:
             return False
@@ -67,8 +67,8 @@ def _substitute(root: Node, returned: dict[Buffer, Node], rebuilt: dict[Node, No
 
 
 def _rebuild(node: Node, returned: dict[Buffer, Node], rebuilt: dict[Node, Node]) -> Node:
-    if isinstance(node, Leaf):
-        return returned.get(node.buffer, node)
+    if isinstance(node, Buffer):
+        return returned.get(node, node)
     operands = tuple(rebuilt[operand] for operand in node.operands)
     if all(new is old for new, old in zip(operands, node.operands, strict=True)):
         return node

@@ -96,7 +96,13 @@ def deliver(ctx: Context, records: list[Record]) -> None:
 
 def pending(records: list[Record]) -> list[Record]:
     """The records that have to be computed, once each, in the given order."""
-    return [record for record in dict.fromkeys(records) if record.is_pending()]
+    return [
+        record
+        for record in dict.fromkeys(records)
+        if record.handle is None
+        and (ir := record.ir) is not None
+        and (record.is_cloned or type(ir) is not Buffer)
+    ]
 
 
 def gather(ctx: Context, records: list[Record]) -> tuple[list[Record], Graph] | None:
@@ -117,7 +123,7 @@ def gather(ctx: Context, records: list[Record]) -> tuple[list[Record], Graph] | 
 
 def require_values(outputs: list[Record], graph: Graph) -> None:
     """Each parameter has a value or will have one. Raises UNMATERIALIZED, else DELETED."""
-    lacking = [b for b in graph.parameters if b.value is None and not b.filling]
+    lacking = [b for b in graph.parameters if b.value is None and b.recipe is None]
     if not lacking:
         return
     what = f"{names(record.id for record in outputs)} cannot be computed: a parameter"
@@ -142,10 +148,11 @@ def collect(ctx: Context, records: list[Record], *, force: bool) -> None:
     for record in records:
         if record.handle is not None:
             continue
-        leaf = record.own_leaf()
-        if leaf is not None:
-            leaf.owner = record.id
-            record.set_data(leaf)
+        ir = record.ir
+        if type(ir) is Buffer:
+            if not record.is_cloned:
+                ir.owner = record.id
+                record.set_data(ir)
         elif force and record.ir is None and record.host is not None:
             record.set_data(upload_host(ctx, record))
             ctx.count("SyncTensorsToData")
@@ -153,6 +160,8 @@ def collect(ctx: Context, records: list[Record], *, force: bool) -> None:
 
 def _wait_for_parameters(ctx: Context, graph: Graph) -> bool:
     """Wait for the running execution if it fills one of the parameters; whether it did."""
+    if ctx.running is None:
+        return False
     return any(buffer.filling for buffer in graph.parameters) and wait_idle(ctx)
 
 
@@ -211,5 +220,6 @@ def install(execution: Execution, outputs: list[Record]) -> None:
         placeholder = Buffer(record.aval)
         placeholder.expect(record.ir)
         execution.placeholders.append(placeholder)
-        record.set_data(placeholder)
-        record.host = None
+        record.handle = placeholder
+        record.ir = record.host = None
+        record.is_cloned = False

@@ -15,41 +15,20 @@ import numpy as np
 import numpy.typing as npt
 
 from markstep.impl import trace
-from markstep.impl.arithmetic import (
-    ADD,
-    DIV,
-    MAXIMUM,
-    MINIMUM,
-    MUL,
-    POW,
-    SUB,
-    Arithmetic,
-    binary,
-    from_scalar,
-    with_scalar,
-)
-from markstep.impl.aval import Aval, HostArray, host_array
-from markstep.impl.context import Context
+from markstep.impl.aval import HostArray, host_array
 from markstep.impl.errors import bad_argument
-from markstep.impl.node import Node
+from markstep.impl.operators import Operand, Operators, as_tensor, own
 from markstep.impl.reading import read_one
-from markstep.impl.record import Record
 from markstep.impl.table import encode_index, named
 
-Operand: TypeAlias = "Tensor | int | float | np.number[Any] | HostArray | jax.Array"
 Axis: TypeAlias = int | tuple[int, ...] | None
 AnyTensor = TypeVar("AnyTensor", bound="Tensor")
 
 
-class Tensor:
+class Tensor(Operators):
     """A lazy array on one executor; made by ``executor.tensor`` and by operations."""
 
-    __slots__ = ("__weakref__", "context", "record")
-    __array_ufunc__ = None  # numpy arrays leave ``array + tensor`` to the tensor
-
-    def __init__(self, context: Context, record: Record) -> None:
-        self.context = context
-        self.record = record
+    __slots__ = ()
 
     # -- looking: never executes --------------------------------------------------------------
 
@@ -108,67 +87,11 @@ class Tensor:
     def __bool__(self) -> bool:
         return bool(self.item())
 
-    # -- arithmetic: only traced --------------------------------------------------------------
-
-    def __add__(self, other: Operand) -> "Tensor":
-        return _result(self.context, ADD, self, other)
-
-    def __radd__(self, other: Operand) -> "Tensor":
-        return _reverse(self.context, ADD, other, self)
-
-    def __sub__(self, other: Operand) -> "Tensor":
-        return _result(self.context, SUB, self, other)
-
-    def __rsub__(self, other: Operand) -> "Tensor":
-        return _reverse(self.context, SUB, other, self)
-
-    def __mul__(self, other: Operand) -> "Tensor":
-        return _result(self.context, MUL, self, other)
-
-    def __rmul__(self, other: Operand) -> "Tensor":
-        return _reverse(self.context, MUL, other, self)
-
-    def __truediv__(self, other: Operand) -> "Tensor":
-        return _result(self.context, DIV, self, other)
-
-    def __rtruediv__(self, other: Operand) -> "Tensor":
-        return _reverse(self.context, DIV, other, self)
-
-    def __pow__(self, other: Operand) -> "Tensor":
-        return _result(self.context, POW, self, other)
-
     def __matmul__(self, other: "Tensor") -> "Tensor":
         return _call("matmul", self, other)
 
     def __neg__(self) -> "Tensor":
         return _call("neg", self)
-
-    def maximum(self, other: Operand) -> "Tensor":
-        """The larger of two values, element by element."""
-        return _result(self.context, MAXIMUM, self, other)
-
-    def minimum(self, other: Operand) -> "Tensor":
-        """The smaller of two values, element by element."""
-        return _result(self.context, MINIMUM, self, other)
-
-    # -- in place: the tensor shows a new record ----------------------------------------------
-
-    def __iadd__(self, other: Operand) -> Self:
-        return _update(self, ADD, other)
-
-    def __isub__(self, other: Operand) -> Self:
-        return _update(self, SUB, other)
-
-    def __imul__(self, other: Operand) -> Self:
-        return _update(self, MUL, other)
-
-    def __itruediv__(self, other: Operand) -> Self:
-        return _update(self, DIV, other)
-
-    add_ = __iadd__
-    sub_ = __isub__
-    mul_ = __imul__
-    div_ = __itruediv__
 
     def neg_(self) -> Self:
         """Negate in place."""
@@ -176,15 +99,15 @@ class Tensor:
 
     def __setitem__(self, index: Any, value: Operand) -> None:
         place = _index(self, index)
-        _call_in_place("setitem", self, _as_tensor(self, value), index=place)
+        _call_in_place("setitem", self, as_tensor(self, value), index=place)
 
     def copy_(self, source: "Tensor | npt.ArrayLike", *, upload: bool = True) -> Self:
         """Take over the value of another tensor, or host data; shape and dtype must agree."""
         ctx = self.context
         if isinstance(source, Tensor):
-            own = _own(ctx, source)
+            given = own(ctx, source)
             with ctx.lock:
-                trace.copy_into(ctx, self.record, own)
+                trace.copy_into(ctx, self.record, given)
             return self
         array = host_array(source)
         with ctx.lock:
@@ -242,73 +165,20 @@ class Tensor:
         return _call("min", self, axis=axis, keepdims=keepdims)
 
 
-def _node(
-    ctx: Context, form: Arithmetic, left: Tensor, other: Operand, must_be: Aval | None = None
-) -> Node:
-    if type(other) is Tensor and other.context is ctx:
-        return binary(ctx, form, left.record, other.record, must_be)
-    # a plain number is frequent, and asking whether something is a jax.Array is slow
-    plain = type(other) is float or type(other) is int
-    if not plain and isinstance(other, Tensor | np.ndarray | jax.Array):
-        return binary(ctx, form, left.record, _as_tensor(left, other).record, must_be)
-    return with_scalar(ctx, form, left.record, other)
-
-
-def _result(ctx: Context, form: Arithmetic, left: Tensor, other: Operand) -> Tensor:
-    with ctx.lock:
-        node = _node(ctx, form, left, other)
-        return Tensor(ctx, ctx.new_record(node.aval, node))
-
-
-def _reverse(ctx: Context, form: Arithmetic, other: Operand, right: Tensor) -> Tensor:
-    if isinstance(other, np.ndarray | jax.Array):
-        return _result(ctx, form, _as_tensor(right, other), right)
-    with ctx.lock:
-        node = from_scalar(ctx, form, other, right.record)
-        return Tensor(ctx, trace.pending_record(ctx, node))
-
-
-def _update(target: AnyTensor, form: Arithmetic, other: Operand) -> AnyTensor:
-    ctx = target.context
-    with ctx.lock:
-        record = target.record
-        trace.assign(ctx, record, _node(ctx, form, target, other, record.aval))
-    return target
-
-
 def _call(name: str, *tensors: Tensor, **attrs: Hashable) -> Tensor:
     ctx = tensors[0].context
-    records = [_own(ctx, tensor) for tensor in tensors]
+    records = [own(ctx, tensor) for tensor in tensors]
     with ctx.lock:
         return Tensor(ctx, trace.apply(ctx, named(name, **attrs), records))
 
 
 def _call_in_place(name: str, target: AnyTensor, *others: Tensor, **attrs: Hashable) -> AnyTensor:
     ctx = target.context
-    records = [target.record, *(_own(ctx, tensor) for tensor in others)]
+    records = [target.record, *(own(ctx, tensor) for tensor in others)]
     with ctx.lock:
         node = trace.make_node(ctx, named(name, **attrs), records, records[0].aval)
         trace.assign(ctx, records[0], node)
     return target
-
-
-def _own(ctx: Context, tensor: Tensor) -> Record:
-    """The record of a tensor that must belong to this executor."""
-    if not isinstance(tensor, Tensor):
-        raise bad_argument(f"expected a tensor, not {tensor!r}")
-    if tensor.context is not ctx:
-        raise bad_argument(f"tensor {tensor.record.id} belongs to another executor")
-    return tensor.record
-
-
-def _as_tensor(like: Tensor, value: Operand) -> Tensor:
-    if isinstance(value, Tensor):
-        return Tensor(like.context, _own(like.context, value))
-    if not isinstance(value, np.ndarray | jax.Array):
-        value = np.asarray(value, like.dtype)
-    ctx = like.context
-    with ctx.lock:
-        return Tensor(ctx, trace.from_host(ctx, host_array(value), to_device_now=True))
 
 
 def _index(tensor: Tensor, index: Any) -> tuple[Hashable, ...]:

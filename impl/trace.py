@@ -15,7 +15,7 @@ from markstep.impl.aval import Array, Aval, HostArray, aval_of
 from markstep.impl.context import Context
 from markstep.impl.errors import ExecutorError, bad_argument, names
 from markstep.impl.lower import upload
-from markstep.impl.node import Buffer, Leaf, Node
+from markstep.impl.node import Buffer, Node
 from markstep.impl.ops import Op
 from markstep.impl.record import Record
 from markstep.impl.table import constant
@@ -36,11 +36,11 @@ def upload_host(ctx: Context, record: Record) -> Buffer:
     return Buffer(record.aval, to_device(ctx, record.host))
 
 
-def _owned_leaf(ctx: Context, record: Record, array: HostArray) -> Leaf:
+def _owned_leaf(ctx: Context, record: Record, array: HostArray) -> Buffer:
     """Host data as a graph parameter that the record owns."""
     buffer = Buffer(record.aval, to_device(ctx, array))
     buffer.owner = record.id
-    return Leaf(buffer)
+    return buffer
 
 
 def from_host(ctx: Context, array: HostArray, *, to_device_now: bool) -> Record:
@@ -85,7 +85,7 @@ def get_ir(ctx: Context, record: Record) -> Node:
         return record.ir
     if record.handle is not None:
         record.handle.owner = record.alias_id = record.id
-        record.ir = Leaf(record.handle)
+        record.ir = record.handle
     elif record.host is not None:
         record.ir = _owned_leaf(ctx, record, record.host)
         record.host = None
@@ -146,10 +146,9 @@ def assign(ctx: Context, record: Record, node: Node) -> None:
     object that shared the old record shares the new one.
     """
     require(node.aval, record.aval)
-    if record.handle is not None or type(record.ir) is Leaf:
+    if record.handle is not None or type(record.ir) is Buffer:
         record.alias_id = record.id
-    ctx.created += 1
-    record.id = ctx.created
+    ctx.created = record.id = ctx.created + 1
     record.set_ir(node)
     record.failure = None
 
@@ -174,7 +173,7 @@ def copy_into(ctx: Context, target: Record, source: Record) -> None:
     borrowed = target is not source or target.is_cloned
     target.set_ir(get_ir(ctx, source))
     target.is_cloned &= borrowed
-    if type(target.ir) is Leaf:
+    if type(target.ir) is Buffer:
         target.alias_id = target.id
     if target is not source:
         target.failure = None
@@ -188,11 +187,15 @@ def scalar(ctx: Context, value: Any, like: Aval) -> Node:
     """
     if type(value) is not float and type(value) is not int:
         value = _number(value)
-    # -0.0 equals 0.0 and nan does not equal itself: they are known by how they are written
-    key = (like.scalar, value if value and value == value else repr(float(value)))
+    key: object = (like.scalar, value)
+    if not value or value != value:
+        # -0.0 equals 0.0 and nan does not equal itself: they are known by how they are written
+        key = (like.scalar, repr(float(value)))
     leaf = ctx.scalars.get(key)
     if leaf is not None:
-        ctx.scalars.move_to_end(key)
+        if leaf is not ctx.last_scalar:
+            ctx.scalars.move_to_end(key)
+            ctx.last_scalar = leaf
         return leaf
     node = ctx.constants.get(key)
     return _new_scalar(ctx, value, like.scalar, key) if node is None else node
@@ -216,7 +219,7 @@ def _new_scalar(ctx: Context, value: float, aval: Aval, key: object) -> Node:
     ctx.count("DeviceDataCacheMiss")
     buffer = Buffer(aval, to_device(ctx, np.array(value, dtype)))
     buffer.read_only = True
-    leaf = ctx.scalars[key] = Leaf(buffer)
+    ctx.scalars[key] = ctx.last_scalar = buffer
     if len(ctx.scalars) > SCALARS_KEPT:
         ctx.scalars.popitem(last=False)
-    return leaf
+    return buffer

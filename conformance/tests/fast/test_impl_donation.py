@@ -92,7 +92,7 @@ def test_what_something_still_needs_is_never_donated(ex, keep):
         "stub graph": lambda: stub(ex) + x,
         "host": lambda: None,
     }[keep]()
-    buffer = x.record.handle or x.record.ir.buffer
+    buffer = x.record.handle or x.record.ir
     x += 1
     ex.sync([x])
     assert buffer.deleted == (keep == "host")
@@ -115,7 +115,7 @@ def test_the_recipe_of_a_running_execution_keeps_its_inputs(ex):
 
 def test_donors_found_while_an_execution_runs_spare_what_its_failure_would_need(ex):
     x = data(ex)
-    y, buffer = x * 2, x.record.ir.buffer
+    y, buffer = x * 2, x.record.ir
     ex.inject.execution = 1
     ex.sync([y], wait=False)
     x += 1
@@ -187,7 +187,7 @@ def test_each_result_takes_over_the_buffer_that_it_updates():
         tensor.copy_(new)
     del tensor, new
     places = [t.record.ir.operands[0].operands[i] for i, t in enumerate(tensors)]
-    places = [leaf.buffer.value.unsafe_buffer_pointer() for leaf in places]
+    places = [leaf.value.unsafe_buffer_pointer() for leaf in places]
     ex.sync([fresh, *tensors])
     assert [device_array(ex, t).unsafe_buffer_pointer() for t in tensors] == places
     assert ex.read(fresh).tolist() == [2.0, 4.0, 6.0, 8.0]
