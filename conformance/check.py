@@ -1,6 +1,6 @@
-"""The main job: generated programs in lockstep with an executor, until enough was compared."""
+"""The main job: the suite and generated programs in lockstep, until enough was compared."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
@@ -14,6 +14,8 @@ from markstep.conformance.play import Player
 from markstep.conformance.report.model import Failure, Report
 from markstep.conformance.shrink import Program, shrink
 from markstep.conformance.source import program_bytes
+from markstep.conformance.suite.regressions import REGRESSIONS
+from markstep.conformance.suite.scenarios import SCENARIOS
 from markstep.conformance.verdict import Verdict
 from markstep.spec import SPEC_VERSION
 from markstep.spec.design import SOUND, Design
@@ -61,17 +63,20 @@ def check(
     examples: Path | None = None,
     limit_s: float = LIMIT_S,
     most_failures: int = MOST_FAILURES,
+    suite: bool = True,
 ) -> Report:
     """Hold an executor to the law under a design.
 
     ``adapter``: a name or a factory. ``examples``: a folder with traces of earlier failures, which
     come first. ``limit_s``: how long one action may take. ``most_failures``: how many different
-    ones are enough. Raises AdapterError if there is no executor to check.
+    ones are enough. ``suite``: the programs that are shipped come before all others. Raises
+    AdapterError if there is no executor to check.
     """
     factory = load(adapter) if isinstance(adapter, str) else adapter
     run = Run(Player(factory, design, limit_s), design, profile, seed, most_failures)
     try:
-        run.saved(examples)
+        run.first(suite_programs() if suite else (), "of the suite")
+        run.first(saved_programs(examples, design), "saved from earlier failures")
         run.generated(progress or (lambda done, total: None))
     except KeyboardInterrupt:
         run.report.interrupted = True
@@ -92,7 +97,7 @@ class Run:
         self.most_failures = most_failures
         self.counts, self.watch = Counts(), ClaimWatch(all_claims().values())
         self.begin, self.signatures = monotonic(), set[tuple[str, ...]]()
-        self.hangs = self.errors = 0
+        self.hangs = self.errors = self.before = 0
         self.report = Report(
             "run",
             adapter=player.adapter.name,
@@ -106,7 +111,12 @@ class Run:
     @property
     def over(self) -> bool:
         """Enough was compared, or enough went wrong."""
-        return self.counts.steps >= self.profile.steps or self.stopped_by() is not None
+        return self.done >= self.profile.steps or self.stopped_by() is not None
+
+    @property
+    def done(self) -> int:
+        """Actions of generated programs; what comes first does not make up for them."""
+        return self.counts.steps - self.before
 
     def stopped_by(self) -> str | None:
         """What ends the run before enough was compared, if anything."""
@@ -116,16 +126,22 @@ class Run:
             return f"{MOST_HANGS} programs that hang"
         return f"{MOST_ERRORS} programs that end in errors" if self.errors >= MOST_ERRORS else None
 
-    def saved(self, examples: Path | None) -> None:
-        """Programs on which some executor failed before."""
-        for program in saved_programs(examples, self.design):
-            self._judge(self.player.given(program, self.watch, self.counts))
+    def first(self, programs: Iterable[Program], what: str) -> None:
+        """Programs that are given."""
+        number = 0
+        for program in programs:
+            if self.stopped_by() is None:
+                self._judge(self.player.given(program, self.watch, self.counts))
+                number += 1
+        self.before = self.counts.steps
+        if number:
+            self.report.notes.append(f"programs {what} that came first: {number}")
 
     def generated(self, progress: Callable[[int, int], None]) -> None:
         """Programs from the seed, one after another."""
         number = 0
         while not self.over:
-            progress(min(self.counts.steps, self.profile.steps), self.profile.steps)
+            progress(min(self.done, self.profile.steps), self.profile.steps)
             data, opening = program_bytes(self.seed, number), opening_of(self.seed, number)
             number += 1
             self._judge(self.player.generated(data, self.watch, self.counts, opening))
@@ -229,6 +245,13 @@ def signature_of(result: ProgramResult) -> tuple[str, ...]:
         return result.divergence.signature
     where = type(result.program[result.step]).__name__ if result.step >= 0 else "reset"
     return "LOCKSTEP", result.message, where
+
+
+def suite_programs() -> Iterator[Program]:
+    """The programs that are shipped: the golden traces, and old disagreements."""
+    for scenario in SCENARIOS:
+        yield tuple(step.action for step in scenario.steps)
+    yield from REGRESSIONS.values()
 
 
 def saved_programs(examples: Path | None, design: Design) -> Iterator[Program]:

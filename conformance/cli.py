@@ -45,12 +45,14 @@ def run(
     adapter: Annotated[str, Parameter(help="Name, or module:attribute.")] = "reference",
     design: Design = "sound",
     profile: Annotated[str, Parameter(help="tiny, small or standard: how much.")] = "small",
-    seed: Annotated[int | None, Parameter(help="Default: random, and printed.")] = None,
+    seed: Annotated[
+        int | None, Parameter(help="Default: random, and printed; 0 if CI is set.")
+    ] = None,
     junit_xml: Junit = None,
     json: JsonFile = None,
     out: Out = OUT,
 ) -> ExitCode:
-    """Hold an executor to the law: generated programs and scenarios, in lockstep."""
+    """Hold an executor to the law: the suite and generated programs, in lockstep."""
     from markstep.conformance.verbs import Outputs, run_verb
 
     return run_verb(adapter, design, profile, seed, Outputs(junit_xml, json, out))

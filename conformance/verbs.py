@@ -1,6 +1,7 @@
 """What the verbs of the command line do: check the arguments, do the work, write the report."""
 
 import json
+import os
 import platform
 import secrets
 import shlex
@@ -57,7 +58,7 @@ def run_verb(
     outputs.check()
     factory = the_adapter(adapter)
     if seed is None:
-        seed = secrets.randbits(SEED_BITS)
+        seed = 0 if os.environ.get("CI") else secrets.randbits(SEED_BITS)
     elif seed < 0:
         raise UsageError("--seed", f"{seed} is negative", "give a number from 0 on")
     with Progress("programs") as progress:

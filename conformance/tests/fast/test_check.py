@@ -137,6 +137,7 @@ def test_earlier_failures_come_first(tmp_path: Path) -> None:
     assert len(saved) == len(report.failures) > 0
     assert list(saved_programs(tmp_path, SOUND)) == []
     again = check("model", design=TORCH_XLA_2_9, profile="tiny", seed=4, examples=tmp_path)
+    assert f"programs saved from earlier failures that came first: {len(saved)}" in again.notes
     assert {f.id for f in report.failures} <= {f.id for f in again.failures}
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from markstep.conformance import check, cli, replay
+from markstep.conformance import check, cli, replay, verbs
 from markstep.conformance.adapters.model import ModelAdapter
 from markstep.conformance.exit_codes import ExitCode
 from markstep.spec.trace import Trace, dumps
@@ -223,11 +223,20 @@ def test_run_of_the_law_against_itself_conforms(markstep: Markstep) -> None:
     assert (code, err) == (ExitCode.CONFORMS, "")
     report = json.loads(Path("r.json").read_text())
     assert report["steps"] >= 300
+    assert "programs of the suite that came first: " in out
     assert f"seed {report['seed']}" in out
     again = f"markstep run --adapter model --design sound --profile tiny --seed {report['seed']}"
     assert report["again"] == again
     assert f"again  {again}" in out
     assert not Path("markstep-out").exists()
+
+
+def test_in_ci_the_default_seed_is_always_the_same(markstep: Markstep, monkeypatch: Any) -> None:
+    monkeypatch.setattr(verbs.secrets, "randbits", lambda bits: 7)
+    for ci, seed in (("true", 0), ("", 7)):
+        monkeypatch.setenv("CI", ci)
+        out = markstep("run", "--adapter", "model", "--profile", "tiny")[1]
+        assert f"seed {seed}" in out
 
 
 def test_run_finds_shortens_and_saves_a_lie(markstep: Markstep) -> None:
