@@ -123,13 +123,6 @@ class Report:
         count.exercised += 1
         count.errors += ended.error != ErrorKind.NONE
 
-    def count_claim(self, claim: str, *, witnessed: bool, broken: bool) -> None:
-        """Count one look at a claim."""
-        count = self.claims.setdefault(claim, ClaimCount())
-        count.checked += 1
-        count.witnessed += witnessed
-        count.broken += broken
-
     @property
     def exit_code(self) -> ExitCode:
         """The exit code of the command that this is the report of."""
@@ -149,7 +142,7 @@ class Report:
         return {f"{name}_per_s": round(n / seconds, 1) for name, n in done.items()}
 
     def to_json(self) -> dict[str, Any]:
-        """The report as JSON values (docs/reference/report-format.md)."""
+        """The report as JSON values, as `report.schema.json` describes them."""
         plain = ("command", "adapter", "adapter_version", "design", "profile", "seed")
         more = (
             "spec_version",

@@ -55,6 +55,14 @@ FORBIDDEN_TEXT = (
 )
 
 
+@pytest.mark.parametrize("room", ["spec", "conformance"])
+def test_the_readme_of_a_room_names_every_module(room: str) -> None:
+    text = (ROOT / room / "README.md").read_text(encoding="utf-8")
+    modules = {path.name for path in (ROOT / room).glob("*.py")} - {"__init__.py", "__main__.py"}
+    missing = sorted(name for name in modules if f"`{name}`" not in text)
+    assert not missing, f"{room}/README.md does not name {missing}"
+
+
 def test_packages_in_pyproject_are_the_packages_of_the_tree() -> None:
     listed = pyproject()["tool"]["setuptools"]["packages"]
     found = {
