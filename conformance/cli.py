@@ -1,16 +1,17 @@
-"""The command line: `markstep run | replay | monitor | explore | list | bench`.
+"""The command line: `markstep run | replay | monitor | explore | prove | list | bench`.
 
 Here are only the verbs with their options; what they do is imported when a verb is called, so that
 `--help` is fast. A mistake of the user is one line on standard error and no traceback.
 """
 
 import os
+import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated
 
-from cyclopts import App, CycloptsError, Parameter
+from cyclopts import App, CycloptsError, Parameter, Token
 
 from markstep.conformance.exit_codes import ExitCode
 from markstep.conformance.usage import UsageError, complain, reader_may_leave
@@ -20,6 +21,15 @@ EPILOGUE = (
     "Exit codes: 0 conforms, 1 violates, 2 usage, 3 inconclusive, 4 adapter or harness error, "
     "5 nothing was checked or a witness was never seen, 130 interrupted."
 )
+
+
+def whole(kind: object, tokens: Sequence[Token]) -> int:
+    """A whole number as it is written: 1.5 is none. Raises ValueError."""
+    text = tokens[0].value
+    if not re.fullmatch(r"[+-]?[0-9]{1,30}", text):
+        raise ValueError(f"{text!r} is not a whole number")
+    return int(text)
+
 
 app = App(
     name="markstep",
@@ -46,7 +56,7 @@ def run(
     design: Design = "sound",
     profile: Annotated[str, Parameter(help="tiny, small or standard: how much.")] = "small",
     seed: Annotated[
-        int | None, Parameter(help="Default: random, and printed; 0 if CI is set.")
+        int | None, Parameter(converter=whole, help="Default: random, and printed; 0 if CI is set.")
     ] = None,
     junit_xml: Junit = None,
     json: JsonFile = None,
@@ -106,18 +116,26 @@ def monitor(
 def explore(
     *,
     design: Design = "sound",
-    records: Annotated[int, Parameter(help="At most so many live records.")] = 2,
-    buffers: Annotated[int, Parameter(help="At most so many buffer records in use.")] = 3,
+    records: Annotated[int, Parameter(converter=whole, help="At most so many live records.")] = 2,
+    buffers: Annotated[
+        int, Parameter(converter=whole, help="At most so many buffer records in use.")
+    ] = 3,
     actions: Annotated[
-        int | None, Parameter(help="At most so many program actions and failures on a path.")
+        int | None,
+        Parameter(converter=whole, help="At most so many program actions and failures on a path."),
     ] = None,
     families: Annotated[
         list[str] | None, Parameter(help="Only these groups of actions; default: all.", negative="")
     ] = None,
-    max_states: Annotated[int, Parameter(help="Stop there; then inconclusive.")] = 2_000_000,
-    max_memory: Annotated[int, Parameter(help="Stop at so many MiB; then inconclusive.")] = 8_000,
+    max_states: Annotated[
+        int, Parameter(converter=whole, help="Stop there; then inconclusive.")
+    ] = 2_000_000,
+    max_memory: Annotated[
+        int, Parameter(converter=whole, help="Stop at so many MiB; then inconclusive.")
+    ] = 8_000,
     processes: Annotated[
-        int, Parameter(help="Processes that search; the result does not depend on it.")
+        int,
+        Parameter(converter=whole, help="Processes that search; the result does not depend on it."),
     ] = 1,
     claim: Annotated[
         list[str] | None, Parameter(help="Only these invariants.", negative="")
@@ -139,6 +157,22 @@ def explore(
     }
     outputs = Outputs(junit_xml, json, out)
     return explore_verb(design, limits, families or [], claim or [], outputs)
+
+
+@app.command
+def prove(
+    *claims: Annotated[str, Parameter(name="CLAIM", help="Invariants; default: all.")],
+    design: Design = "sound",
+    records: Annotated[int, Parameter(converter=whole, help="At most so many live records.")] = 1,
+    buffers: Annotated[
+        int, Parameter(converter=whole, help="At most so many buffer records in use.")
+    ] = 2,
+) -> ExitCode:
+    """Prove invariants by induction over every state within a bound on rows, with z3."""
+    from markstep.conformance.proving import prove_verb
+    from markstep.conformance.verbs import the_design
+
+    return prove_verb(the_design(design), claims, records, buffers)
 
 
 @app.command(name="list")

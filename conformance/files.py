@@ -39,6 +39,8 @@ def check_writable(option: str, path: Path | None) -> None:
         return
     if path.is_dir():
         raise UsageError(f"{option} {path}", "is a directory", "give the name of a file in it")
+    if path.exists() and not path.is_file():
+        return
     _try_directory(option, path.parent)
 
 
@@ -64,23 +66,29 @@ def _try_directory(option: str, directory: Path) -> None:
 
 
 def write_atomically(path: Path, text: str) -> None:
-    """Write a file so that nobody ever sees half of it. Raises UsageError."""
+    """Write a file so that nobody ever sees half of it; a device is written as it is, the target of
+    a link is written and the link kept. Raises UsageError."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
+        target = path.resolve()
+        if target.exists() and not target.is_file():
+            with open(target, "w", encoding="utf-8") as file:
+                file.write(text)
+        else:
+            _replace(target, text)
     except OSError as error:
         raise UsageError(
             str(path), f"cannot be written: {error.strerror}", "give another place"
         ) from error
+
+
+def _replace(path: Path, text: str) -> None:
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as file:
             file.write(text)
         os.chmod(name, 0o666 & ~_umask())
         os.replace(name, path)
-    except OSError as error:
-        raise UsageError(
-            str(path), f"cannot be written: {error.strerror}", "give another place"
-        ) from error
     finally:
         Path(name).unlink(missing_ok=True)
 

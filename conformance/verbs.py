@@ -140,6 +140,10 @@ def explore_verb(
         if value is not None and value < 0:
             option = f"--{name.replace('_', '-')}"
             raise UsageError(option, f"{value} is negative", "give a number from 0 on")
+    most = 4 * (os.cpu_count() or 1)
+    if not 1 <= (limits.get("processes") or 0) <= most:
+        what = f"{limits['processes']} is not from 1 to {most}"
+        raise UsageError("--processes", what, "give the number of processors")
     outputs.check()
     given: dict[str, Any] = dict(limits)
     bound = Bound(**given, families=tuple(families) or FAMILIES)

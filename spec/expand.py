@@ -37,6 +37,8 @@ class Expand:
     """Claims without a counterexample so far."""
     unseen: tuple[str, ...]
     """Claims without a witness so far."""
+    last: bool = False
+    """No further action of the program is within the bound."""
 
 
 @dataclass(slots=True)
@@ -59,6 +61,9 @@ def expand(task: Expand) -> Expansion:
     unseen = [CLAIMS[id] for id in task.unseen]
     for number, action in enumerate(moves(state, task.design, task.bound)):
         before, after = state, step(state, action, task.design)
+        if after is not None and task.last and cost(action):
+            found.bound_hit = True
+            continue
         path: Path = ()
         while after is not None:
             path = (*path, action)

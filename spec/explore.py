@@ -111,8 +111,9 @@ def explore(design: Design, bound: Bound, progress: Progress | None = None) -> E
     first = search.add(pack(canonical(State())), -1, 0)
     level = [first] if first is not None else []
     with batches(bound.processes) as run:
-        while level and (bound.actions is None or result.depth <= bound.actions):
+        while level:
             level = explore_level(search, level, run)
+            result.seconds = monotonic() - started
             if search.too_much():
                 break
             result.depth += 1 if level else 0
@@ -155,7 +156,9 @@ def tasks(search: _Search, numbers: list[int]) -> list[Expand]:
     result = search.result
     pending = tuple(c.id for c in CLAIMS_IN_ORDER if c.id not in result.counterexamples)
     unseen = tuple(result.unwitnessed)
-    return [Expand(search.keys[n], result.design, result.bound, pending, unseen) for n in numbers]
+    last = result.bound.actions is not None and result.depth >= result.bound.actions
+    common = (result.design, result.bound, pending, unseen, last)
+    return [Expand(search.keys[n], *common) for n in numbers]
 
 
 def merge(search: _Search, number: int, found: Expansion) -> None:

@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from markstep.conformance.exit_codes import ExitCode
 from markstep.conformance.report.model import ActionCount, ClaimCount, Failure, Report, Subject
 from markstep.conformance.report.names import action_names, claim_names
 from markstep.conformance.show import show_program
@@ -188,6 +189,8 @@ def print_verdict(report: Report, to: Console) -> None:
         to.print(Text(f"note: {note}"), soft_wrap=True)
     to.print()
     word = Text("interrupted", "yellow") if report.interrupted else _verdict(report.verdict)
+    if report.exit_code == ExitCode.VACUOUS and not report.interrupted:
+        word = Text("vacuous", "yellow")
     to.print(word, Text(f"  {_amount(report)}   exit {int(report.exit_code)}"), soft_wrap=True)
     if report.again:
         to.print(Text(f"again  {report.again}", "dim"), soft_wrap=True)

@@ -35,13 +35,16 @@ class ClaimCount:
     witnessed: int = 0
     """Its premise was really exercised."""
     broken: int = 0
+    complete: bool = True
+    """Everything within the bound was looked at."""
 
     @property
     def verdict(self) -> Verdict:
-        """A claim that was never exercised is inconclusive."""
+        """A claim that was never exercised, or not everywhere, is inconclusive."""
         if self.broken:
             return Verdict.VIOLATES
-        return Verdict.CONFORMS if self.witnessed else Verdict.INCONCLUSIVE
+        sure = self.witnessed and self.complete
+        return Verdict.CONFORMS if sure else Verdict.INCONCLUSIVE
 
 
 @dataclass

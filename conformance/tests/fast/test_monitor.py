@@ -153,17 +153,31 @@ def test_a_graph_too_deep_to_be_followed_is_unsupported(monkeypatch: pytest.Monk
     assert "a graph too deep to be followed" in str(verdict.error)
 
 
-def test_hashes_are_compared_between_logs(tmp_path: Path) -> None:
-    log = next(path for path in LOGS if len(hash_lines(path)) == 1)
-    lines, (line,) = lines_of(log), hash_lines(log)
-    value = {**lines[line]["outcome"]["value"], "hex": "0123456789ab"}
-    other = write(
-        tmp_path / "log.jsonl.gz", changed(lines, line, outcome={"ok": True, "value": value})
+def with_hash(path: Path, hex: str, tmp_path: Path) -> Path:
+    """A log whose one hash is another."""
+    lines, (line,) = lines_of(path), hash_lines(path)
+    value = {**lines[line]["outcome"]["value"], "hex": hex}
+    return write(
+        tmp_path / f"{path.stem}{hex}.gz",
+        changed(lines, line, outcome={"ok": True, "value": value}),
     )
-    assert monitor_log(other, TORCH_XLA_2_9).verdict == Verdict.CONFORMS
-    report = monitor([log, other], TORCH_XLA_2_9)
+
+
+def test_one_hash_for_two_graphs_is_a_violation(tmp_path: Path) -> None:
+    logs = [path for path in LOGS if len(hash_lines(path)) == 1]
+    first, *rest = [with_hash(path, "0123456789ab", tmp_path) for path in logs]
+    assert monitor_log(first, TORCH_XLA_2_9).verdict == Verdict.CONFORMS
+    report = monitor([first, *rest], TORCH_XLA_2_9)
     assert report.verdict == Verdict.VIOLATES
-    assert [failure.name for failure in report.failures] == ["hashes between logs"]
+    assert {failure.name for failure in report.failures} == {"hashes between logs"}
+    assert str(first) in report.failures[0].expected
+
+
+def test_two_hashes_for_one_graph_mean_two_recordings(tmp_path: Path) -> None:
+    log = next(path for path in LOGS if len(hash_lines(path)) == 1)
+    report = monitor([log, with_hash(log, "0123456789ab", tmp_path)], TORCH_XLA_2_9)
+    assert report.verdict == Verdict.CONFORMS
+    assert any("2 recordings" in note for note in report.notes)
 
 
 def test_the_report_counts_and_names_what_was_found(tmp_path: Path) -> None:
@@ -226,3 +240,9 @@ def test_a_process_that_should_live_is_one_difference() -> None:
     assert [d.field for d in compare(law, {"outcome": "hang"})] == ["outcome"]
     crash: dict[str, object] = {"outcome": ErrorKind.CRASH, "signal": "SIGSEGV"}
     assert [d.field for d in compare(law, crash)] == ["outcome", "signal"]
+
+
+def test_all_recorded_logs_together_conform() -> None:
+    found = monitor_logs(LOGS, TORCH_XLA_2_9)
+    assert found.verdict is Verdict.CONFORMS
+    assert any("recordings" in note for note in found.to_report().notes)

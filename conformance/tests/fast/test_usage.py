@@ -15,7 +15,7 @@ PROGRAM = (CreateFromHost(T0, (1, 2), (2,)), ReadOne(T0))
 MISTAKES = [
     (["run", "--sed", "3"], "command line: Unknown option: --sed. Did you mean --seed?"),
     (["rnu"], 'command line: Unknown command "rnu". Did you mean "run"?'),
-    (["run", "--seed", "x"], 'command line: Invalid value for --seed: unable to convert "x"'),
+    (["run", "--seed", "x"], "command line: Invalid value for --seed: 'x' is not a whole number"),
     (["run", "extra"], "command line: Unused Tokens: ['extra']"),
     (["run", "--adapter"], 'command line: Command "run" parameter --adapter requires'),
     (["run", "--seed", "1", "--seed", "2"], "command line: Parameter --seed specified multiple"),
