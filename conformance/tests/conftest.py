@@ -1,4 +1,5 @@
-"""What all tests share: Hypothesis draws the same examples every time; a command line to call."""
+"""What all tests share: Hypothesis draws the same examples every time; a command line to call;
+the executor."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -32,3 +33,11 @@ def markstep(capsys: Any, tmp_path: Path, monkeypatch: Any) -> Callable[..., tup
         return int(ended.value.code or 0), out, err
 
     return run
+
+
+@pytest.fixture(params=["interpret", "xla"])
+def ex(request: Any) -> Any:
+    """The reference executor, in both of its modes; its executions end when they are told to."""
+    from markstep.impl import Executor
+
+    return Executor(request.param, manual=True)

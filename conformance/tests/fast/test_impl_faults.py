@@ -6,35 +6,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from executor_cases import ROW, data, refused
 
 import markstep.impl.syncing
-from markstep.impl import Executor, ExecutorError
+from markstep.impl import Executor
 from markstep.spec.vocabulary import BufferStatus, ErrorKind, IrKind
 
-ROW = [1.0, 2.0, 3.0, 4.0]
 TWICE = [2.0, 4.0, 6.0, 8.0]
 FAILED = ErrorKind.EXECUTION_FAILED
-
-
-@pytest.fixture(params=["interpret", "xla"])
-def ex(request):
-    return Executor(request.param, manual=True)
-
-
-def data(ex, values=ROW):
-    tensor = ex.tensor(values)
-    ex.sync([tensor])
-    return tensor
-
-
-def refused(kind, call, *args, **named):
-    """The error of a call that must raise; without its frames, which would keep tensors alive."""
-    try:
-        call(*args, **named)
-    except ExecutorError as error:
-        assert error.kind == kind, error
-        return error.with_traceback(None)
-    raise AssertionError(f"not refused: {kind}")
 
 
 # ---- compilation ----------------------------------------------------------------------------

@@ -2,16 +2,10 @@
 
 import numpy as np
 import pytest
+from executor_cases import ROW, refused
 
-from markstep.impl import Executor, ExecutorError
+from markstep.impl import Executor
 from markstep.spec.vocabulary import BufferStatus, ErrorKind, IrKind
-
-ROW = [1.0, 2.0, 3.0, 4.0]
-
-
-@pytest.fixture(params=["interpret", "xla"])
-def ex(request):
-    return Executor(request.param, manual=True)
 
 
 def state(ex, tensor):
@@ -32,16 +26,6 @@ def data(ex, values=ROW):
     ex.sync([tensor])
     assert state(ex, tensor) == DATA
     return tensor
-
-
-def refused(kind, call, *args, **named):
-    """The error of a call that must raise; without its frames, which would keep tensors alive."""
-    try:
-        call(*args, **named)
-    except ExecutorError as error:
-        assert error.kind == kind, error
-        return error.with_traceback(None)
-    raise AssertionError(f"not refused: {kind}")
 
 
 # ---- S1: creation ---------------------------------------------------------------------------
