@@ -5,6 +5,8 @@ of the group ``markstep.adapters``, or as ``module:attribute``.
 """
 
 import inspect
+import os
+import sys
 import threading
 from collections.abc import Callable
 from importlib import import_module
@@ -44,7 +46,10 @@ HOST_ONLY = "host_only"
 FAULTS = "faults"
 """The ops that fail to compile and to execute exist."""
 
-ALL_CAPABILITIES: frozenset[str] = frozenset((*NEEDS.values(), HOST_ONLY, FAULTS))
+VIEWS = "views"
+"""What `observe` shows has the form of the law's own records and buffers, and is compared."""
+
+ALL_CAPABILITIES: frozenset[str] = frozenset((*NEEDS.values(), HOST_ONLY, FAULTS, VIEWS))
 
 
 class AdapterError(Exception):
@@ -110,6 +115,8 @@ def load(name: str) -> Factory:
 
 def _load_attribute(name: str) -> Factory:
     module, _, attribute = name.partition(":")
+    if "" not in sys.path and os.getcwd() not in sys.path:
+        sys.path.insert(0, os.getcwd())  # as `python -m` does
     try:
         factory: Factory = getattr(import_module(module), attribute)
     except BaseException as error:
@@ -135,6 +142,9 @@ def make(factory: Factory, design: Design) -> Adapter:
         raise AdapterError(
             f"adapter does not follow the protocol: {kind} has no {', '.join(lacks)}"
         )
+    if unknown := sorted(map(str, adapter.capabilities - ALL_CAPABILITIES)):
+        known = ", ".join(sorted(ALL_CAPABILITIES))
+        raise AdapterError(f"unknown capability {unknown[0]!r}; known: {known}")
     return adapter
 
 
