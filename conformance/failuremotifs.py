@@ -146,9 +146,9 @@ def doomed_and_run_by_key(r: Roles) -> list[Action]:
 
 
 def run_by_key_fails(r: Roles) -> list[Action]:
-    """A run by key, used before it ends, fails."""
-    steps: list[Action] = [Apply(r.n, "neg", (r.x,)), RunCached((r.n,), (r.m,)), plus_one(r.m)]
-    return [*steps, FailExecution(), ReadOne(r.m), ReadOne(r.m)]
+    """A run by key of what is compiled already, used before it ends, fails."""
+    steps: list[Action] = [Apply(r.n, "neg", (r.x,)), WarmUp((r.n,)), RunCached((r.n,), (r.m,))]
+    return [*steps, plus_one(r.m), FailExecution(), ReadOne(r.m), ReadOne(r.m)]
 
 
 FAILURE_MOTIFS: tuple[Motif, ...] = (

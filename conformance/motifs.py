@@ -37,8 +37,9 @@ from markstep.spec.vocabulary import (
 
 
 def clone_read_update(r: Roles) -> list[Action]:
-    """A clone is read, then its source is updated (H-03)."""
-    return [Clone(r.n, r.x), ReadOne(r.n), plus_one(r.x), StepBarrier(r.wait), ReadOne(r.n)]
+    """A clone is compiled for and read, then its source is updated (H-03)."""
+    steps: list[Action] = [Clone(r.n, r.x), WarmUp((r.n,)), ReadOne(r.n), plus_one(r.x)]
+    return [*steps, StepBarrier(r.wait), ReadOne(r.n)]
 
 
 def clone_update(r: Roles) -> list[Action]:
@@ -199,7 +200,8 @@ def detach_update(r: Roles) -> list[Action]:
 
 def host_copy(r: Roles) -> list[Action]:
     """A tensor keeps its host copy beside the data (H-27)."""
-    steps: list[Action] = [made(r.n, upload=False), WarmUp((r.n,)), StepBarrier(r.wait)]
+    steps: list[Action] = [made(r.n, upload=False), WarmUp((r.n,)), RunCached((r.n,), ())]
+    steps.append(StepBarrier(r.wait))
     return [*steps, ReadMany((r.n,)), WriteToResult(r.n), plus_one(r.n), ReadOne(r.n)]
 
 
