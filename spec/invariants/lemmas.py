@@ -1,4 +1,4 @@
-"""Claims that hold the others up: what every state looks like, so that the rest follows by induction.
+"""Claims that hold the others up: what every state looks like, so that induction works.
 
 They say nothing to a user of tensors. The prover assumes them of the state before a step and shows
 them of the state after it; the explorer, lockstep and the log monitor watch them like any other.
@@ -204,7 +204,7 @@ def output_in_order(s: State, row: int) -> bool:
     broken=True,
 )
 def executions_are_in_order(t: Step) -> bool:
-    """The running execution fills placeholders, reads values, and donates nothing that is needed."""
+    """The running execution fills placeholders, reads values, and donates nothing needed."""
     s, c = t.after, t.after.call
     if s.execution.donors & ~s.execution.params != 0:
         return False

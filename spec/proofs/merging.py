@@ -1,0 +1,189 @@
+"""Which functions of the law only look, and are run on symbols as one expression.
+
+The list changes no result, only how many paths there are: without it, every branch of a question
+would multiply the branches of the rule that asks. A function in the list changes nothing and gives
+a small integer, a truth or a kind of error; a test compares this with their text.
+"""
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import wraps
+from types import FunctionType
+from typing import Any, TypeAlias
+
+from markstep.spec import contract, machine, state
+from markstep.spec.invariants import buffers, donation, keys, lemmas, locks, programs, records, sync
+from markstep.spec.proofs.expressions import Expr, domain_of, substitute, values, var
+from markstep.spec.proofs.states import Case, unknown
+from markstep.spec.proofs.symbolic import Symbol, lift, lower, on_symbols, summary
+from markstep.spec.rules import donation as donors
+from markstep.spec.rules import errors, execution, tensors, transfer
+from markstep.spec.rules import sync as phases
+
+LOOKS = (
+    state.bit,
+    state.has,
+    contract.lost_records,
+    contract.keeps_value,
+    contract.buffer_keeps_value,
+    transfer.buffers_in_use,
+    tensors.lost,
+    donors.choose_donors,
+    donors.plans_barrier,
+    donors.barrier_donors,
+    donors.pending_outside,
+    donors.user_donors,
+    donors.needed_afterwards,
+    errors.executes,
+    errors.will_be_filled,
+    errors.is_stub,
+    errors.unusable,
+    errors.unexecutable,
+    errors.is_output,
+    execution.refers,
+    phases.must_wait_for_parameters,
+)
+PROPERTIES = (
+    (state.Record, "reads"),
+    (state.Buffer, "recipe_reads"),
+)
+CLAIM_MODULES = (buffers, donation, keys, lemmas, locks, programs, records, sync)
+
+
+def looking() -> list[Any]:
+    """The functions that are merged: those listed, and the questions that claims ask."""
+    asked = [
+        function
+        for module in CLAIM_MODULES
+        for function in vars(module).values()
+        if getattr(function, "__module__", "") == module.__name__
+        and getattr(function, "__annotations__", {}).get("return") in (bool, int)
+        and "Step" not in str(getattr(function, "__annotations__", {}))
+        and callable(function)
+    ]
+    return [*LOOKS, *asked]
+
+
+_templates: dict[Any, Any] = {}
+"""What each question gives for arguments of which nothing is known."""
+Part: TypeAlias = state.State | state.Record | state.Buffer | state.Call
+
+
+def merged(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function; on symbols it gives one symbol for all of its paths."""
+
+    @wraps(function)
+    def run(*args: Any) -> Any:
+        if not on_symbols() or not any(map(is_symbolic, args)):
+            return function(*args)
+        shape: tuple[Any, ...] = (function, *map(shape_of, args))
+        if shape not in _templates:
+            stand_ins = [stand_in(i, arg) for i, arg in enumerate(args)]
+            _templates[shape] = summary(lambda: function(*stand_ins))
+        return instance(_templates[shape], args)
+
+    return run
+
+
+def is_symbolic(arg: Any) -> bool:
+    """Whether an argument has symbols, or may have."""
+    return isinstance(arg, Symbol | Part)
+
+
+def shape_of(arg: Any) -> Any:
+    """What of an argument a template depends on."""
+    if isinstance(arg, state.State):
+        return (len(arg.records), len(arg.buffers))
+    if isinstance(arg, Part):
+        return (type(arg), *_bound())
+    return ("symbol", domain(arg)) if isinstance(arg, Symbol) else arg
+
+
+def domain(symbol: Symbol) -> frozenset[int]:
+    """Every value that a symbol can have anywhere."""
+    found = values(symbol.expr, {v: domain_of(v) for v in symbol.expr.variables})
+    if found is None:
+        raise TypeError(f"too many values: {symbol}")
+    return found
+
+
+_bounds: list[tuple[int, int]] = [(2, 3)]
+
+
+def _bound() -> tuple[int, int]:
+    return _bounds[-1]
+
+
+def stand_in(position: int, arg: Any) -> Any:
+    """An argument of the same shape of which nothing is known."""
+    case, prefix = Case(*_bound()), f"arg{position}."
+    if isinstance(arg, state.State):
+        return unknown(case, prefix)
+    whole = unknown(case, prefix)
+    if isinstance(arg, state.Record):
+        return whole.records[0]
+    if isinstance(arg, state.Buffer):
+        return whole.buffers[0]
+    if isinstance(arg, state.Call):
+        return whole.call
+    return Symbol(var(f"{prefix}value", domain(arg))) if isinstance(arg, Symbol) else arg
+
+
+def instance(template: Any, args: tuple[Any, ...]) -> Any:
+    """What a template says about given arguments."""
+    if not isinstance(template, Symbol):
+        return template
+    by: dict[Expr, Expr] = {}
+    for variable in template.expr.variables:
+        which, _, path = variable.name.partition(".")
+        by[variable] = lift(value_at(args[int(which.removeprefix("arg"))], path))
+    return lower(substitute(template.expr, by, {}))
+
+
+def value_at(arg: Any, path: str) -> Any:
+    """The control field of an argument at a path of its stand-in."""
+    if isinstance(arg, Symbol):
+        return arg
+    part, _, name = path.rpartition(".")
+    if not isinstance(arg, state.State):
+        return getattr(arg, name)
+    if not part:
+        return getattr(arg, name)
+    if part.startswith("record"):
+        return getattr(arg.records[int(part.removeprefix("record"))], name)
+    if part.startswith("buffer"):
+        return getattr(arg.buffers[int(part.removeprefix("buffer"))], name)
+    return getattr(getattr(arg, part), name)
+
+
+@contextmanager
+def merging(
+    records: int, buffers: int, lost: Callable[[state.State], Any] | None = None
+) -> Iterator[None]:
+    """While this lasts, every module of the law calls the merged functions.
+
+    ``lost`` stands in for the ghost of lost values at the end of a step.
+    """
+    replaced: list[tuple[Any, str, Any]] = []
+
+    def replace(owner: Any, name: str, new: Any) -> None:
+        replaced.append((owner, name, vars(owner)[name]))
+        setattr(owner, name, new)
+
+    swap = {function: merged(function) for function in looking()}
+    for module in [m for n, m in sys.modules.items() if n.startswith("markstep.spec")]:
+        for name, value in list(vars(module).items()):
+            if isinstance(value, FunctionType) and value in swap:
+                replace(module, name, swap[value])
+    for cls, name in PROPERTIES:
+        replace(cls, name, property(merged(vars(cls)[name].fget)))
+    if lost is not None:
+        replace(machine, "lost_records", lost)
+    _bounds.append((records, buffers))
+    try:
+        yield
+    finally:
+        _bounds.pop()
+        for owner, name, old in reversed(replaced):
+            setattr(owner, name, old)

@@ -1,0 +1,231 @@
+"""What has to be shown for claims to hold in every reachable state, and the search for a gap.
+
+`init`: the claims about states hold in the first state. `step`: from any state in which they hold,
+every action leads to one in which they hold, and the claims about steps hold of it. Each path of
+each rule is one question to z3. A state from which a step breaks a claim is a counterexample to
+induction: nobody knows whether it can be reached.
+"""
+
+from collections.abc import Iterator, Sequence, Set
+from dataclasses import dataclass, field
+from functools import cache
+from time import monotonic
+from typing import Any
+
+from markstep.spec import machine
+from markstep.spec.contract import lost_records
+from markstep.spec.design import Design
+from markstep.spec.invariants import CLAIMS, Claim, Kind, Step
+from markstep.spec.machine import AnyAction
+from markstep.spec.proofs.expressions import Expr, const, domain_of, make, substitute, values, var
+from markstep.spec.proofs.instances import actions_in
+from markstep.spec.proofs.merging import merging
+from markstep.spec.proofs.solver import Solver, Undecided
+from markstep.spec.proofs.states import Case, fields_of, unknown
+from markstep.spec.proofs.symbolic import Run, Symbol, lift, lower, paths, summary
+from markstep.spec.state import State
+from markstep.spec.vocabulary import EvictCache
+
+TYPES = "types"
+AFTER = "after."
+PAYLOAD = ("I09", "I21", "I49", "I54", "I64", "I65")
+"""Claims that are about the payload, at least in part: with the payload erased they say nothing."""
+
+
+@dataclass(frozen=True)
+class Gap:
+    """A step that breaks a claim (or, with an empty id, leaves the types) in some state."""
+
+    claim: str
+    case: Case
+    action: AnyAction
+    given: dict[str, int]
+    """The control fields of the state before."""
+
+
+@dataclass
+class Finding:
+    """What the obligations of some actions have shown."""
+
+    paths: int = 0
+    """Paths that some state takes."""
+    discarded: int = 0
+    """Paths that need more rows than there are."""
+    questions: int = 0
+    seconds: float = 0.0
+    gaps: list[Gap] = field(default_factory=list)
+    unknown: list[str] = field(default_factory=list)
+    """Claims about which z3 gave no answer."""
+
+    def add(self, other: "Finding") -> None:
+        """Put two findings together."""
+        self.paths += other.paths
+        self.discarded += other.discarded
+        self.questions += other.questions
+        self.seconds += other.seconds
+        self.gaps += other.gaps
+        self.unknown += other.unknown
+
+
+@cache
+def afterwards(records: int, buffers: int) -> State:
+    """The state after a step, as claims see it."""
+    return unknown(Case(records, buffers), AFTER)
+
+
+_templates: dict[tuple[object, ...], Expr] = {}
+
+
+def template(claim: Claim, case: Case, action: AnyAction, design: Design) -> Expr:
+    """What a claim says of a step from a case, over the fields before and after."""
+    key = (claim.predicate, case, repr(action), design)
+    if key not in _templates:
+        after = afterwards(case.records, case.buffers)
+        before = after if claim.kind == Kind.STATE else unknown(case)
+        step = Step(before, action, after, design)
+        _templates[key] = lift(summary(lambda: claim.predicate(step)))
+    return _templates[key]
+
+
+def about_state(claim: Claim, case: Case, design: Design) -> Expr:
+    """What a claim about states says, over the fields afterwards."""
+    return template(claim, Case(case.records, case.buffers), EvictCache(), design)
+
+
+@cache
+def _lost(records: int, buffers: int) -> Expr:
+    return lift(summary(lambda: lost_records(afterwards(records, buffers))))
+
+
+class Induction:
+    """The obligations of one case under some claims about states that are assumed before a step."""
+
+    def __init__(self, case: Case, design: Design, claims: Sequence[Claim]) -> None:
+        self.case, self.design, self.claims = case, design, claims
+        self.solver = Solver(AFTER)
+        self.targets = {
+            path: symbol.expr
+            for path, symbol in fields_of(afterwards(case.records, case.buffers)).items()
+            if isinstance(symbol, Symbol)
+        }
+        before = fields_of(unknown(case))
+        self.before = {path: lift(before.get(path, 0)) for path in self.targets}
+        by = {self.targets[path]: e for path, e in self.before.items()}
+        for claim in claims:
+            if claim.kind == Kind.STATE:
+                self.solver.add(substitute(about_state(claim, case, design), by, {}))
+
+    def check(self, action: AnyAction, failed: Set[str] = frozenset()) -> Finding:
+        """The obligations of one action, but for claims of which a gap is known."""
+        found, started = Finding(), monotonic()
+        if not self.solver.feasible([]):
+            return found
+
+        def code() -> State | None:
+            state = unknown(self.case)
+            if not machine.enabled(state, action, self.design):
+                return None
+            machine.take(state, action, self.design)
+            return state
+
+        asked = self.solver.queries
+        for run, after in paths(code, self.solver):
+            if run.outside:
+                found.discarded += 1
+            elif after is not None:
+                found.paths += 1
+                self.check_path(action, run, after, found, failed)
+        found.questions = self.solver.queries - asked
+        found.seconds = monotonic() - started
+        return found
+
+    def check_path(
+        self, action: AnyAction, run: Run, after: State, found: Finding, failed: Set[str]
+    ) -> None:
+        """The one question of a path, asked again without the claims that it has found broken."""
+        ends = {path: lift(value) for path, value in fields_of(after).items()}
+        equations = [(make("eq", self.targets[p], self.end(p, e)), True) for p, e in ends.items()]
+        open_ = self.open_claims(action, ends)
+        for id in {*failed, *(gap.claim for gap in found.gaps)}:
+            open_.pop(id, None)
+        if (typed := self.typed(ends, run)).op != "const":
+            open_[TYPES] = typed
+        while open_:
+            broken = const(0)
+            for e in open_.values():
+                broken = make("or", broken, make("not", e))
+            try:
+                if not self.solver.feasible([*run.taken, *equations, (broken, True)]):
+                    return
+            except Undecided:
+                found.unknown += list(open_)
+                return
+            for id in self.broken_in_model(open_):
+                del open_[id]
+                given = {e.name: value for e, value in self.solver.model().items()}
+                found.gaps.append(Gap(id, self.case, action, given))
+
+    def end(self, path: str, e: Expr) -> Expr:
+        """The value of a field after the step; the ghost of lost values is what it says it is."""
+        if e is LATER:
+            return _lost(self.case.records, self.case.buffers)
+        target = self.targets[path]
+        return make("not", make("eq", e, const(0))) if target.logical else e
+
+    def open_claims(self, action: AnyAction, ends: dict[str, Expr]) -> dict[str, Expr]:
+        """The claims that the step could break: it changes something that they look at."""
+        changed = {self.targets[path] for path, e in ends.items() if e is not self.before.get(path)}
+        found = {}
+        for claim in self.claims:
+            if claim.kind == Kind.STATE:
+                e = about_state(claim, self.case, self.design)
+                if changed.isdisjoint(e.variables):
+                    continue
+            else:
+                e = template(claim, self.case, action, self.design)
+            if e.op != "const" or not e.value:
+                found[claim.id] = e
+        return found
+
+    def typed(self, ends: dict[str, Expr], run: Run) -> Expr:
+        """Whether every field afterwards has a value of its sort."""
+        fine = const(1)
+        for path, e in ends.items():
+            allowed = domain_of(self.targets[path])
+            possible = None if e is LATER else values(e, _domains(e, run))
+            if e is LATER or e is self.before.get(path) or (possible and possible <= allowed):
+                continue
+            one = const(0)
+            for value in sorted(allowed):
+                one = make("or", one, make("eq", e, const(value)))
+            fine = make("and", fine, one)
+        return fine
+
+    def broken_in_model(self, open_: dict[str, Expr]) -> Iterator[str]:
+        """The claims that are false in the assignment just found."""
+        model = self.solver.z3.model()
+        for id, e in list(open_.items()):
+            if not model.eval(self.solver.logical(e), model_completion=True):
+                yield id
+
+
+LATER = var("later", frozenset(range(2)))
+"""Stands for the records whose value is lost after the step, which is computed only once."""
+
+
+def _later(state: State) -> Any:
+    return lower(LATER)
+
+
+def _domains(e: Expr, run: Run) -> dict[Expr, frozenset[int]]:
+    return {v: run.domains.get(v) or domain_of(v) for v in e.variables}
+
+
+def check_case(case: Case, design: Design, ids: Sequence[str]) -> Finding:
+    """The obligations of every action in a case."""
+    found = Finding()
+    with merging(case.records, case.buffers, _later):
+        induction = Induction(case, design, [CLAIMS[id] for id in ids])
+        for action in actions_in(case):
+            found.add(induction.check(action, {gap.claim for gap in found.gaps}))
+    return found

@@ -1,0 +1,149 @@
+"""Which claims follow by induction, and what stands in the way of the others.
+
+A claim that is not inductive may not be assumed either, so it is taken out and everything is asked
+again, until what is assumed is what is shown.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from time import monotonic
+
+from markstep.spec.design import Design
+from markstep.spec.invariants import CLAIMS, Kind, Step
+from markstep.spec.machine import AnyAction, step
+from markstep.spec.proofs.instances import cases
+from markstep.spec.proofs.obligations import PAYLOAD, TYPES, Finding, Gap, check_case
+from markstep.spec.proofs.states import Case, concrete
+from markstep.spec.state import State
+from markstep.spec.vocabulary import CompleteExecution, EvictCache
+
+LEMMAS = ("I93", "I94", "I95", "I96", "I97", "I98", "I99")
+"""Always asked for beside the chosen claims."""
+BASE = "I93"
+"""What the cases themselves take for granted: an idle machine and a free device are blank."""
+Progress = Callable[[int, int | None], None]
+
+
+class Outcome(StrEnum):
+    """What is known of a claim."""
+
+    PROVED = "proved"
+    """It holds in every state (step) that can be reached within the bound on rows."""
+    GAP = "counterexample to induction"
+    """Some step breaks it, from a state that is not known to be reachable."""
+    UNKNOWN = "unknown"
+    """Neither; or what it was shown from is itself not shown."""
+    VIOLATED = "violated at the start"
+    """It does not hold in the first state."""
+
+
+@dataclass
+class Proof:
+    """What a search for a proof has found."""
+
+    design: Design
+    records: int
+    buffers: int
+    outcomes: dict[str, Outcome] = field(default_factory=dict)
+    gaps: dict[str, Gap] = field(default_factory=dict)
+    rounds: int = 0
+    total: Finding = field(default_factory=Finding)
+    seconds: float = 0.0
+    closed: bool = False
+    """What was assumed in the last round is what was shown in it."""
+
+
+def provable(ids: Sequence[str]) -> list[str]:
+    """The given claims that a proof can be about, all of them if none is given, and the lemmas."""
+    chosen = [id for id in ids or sorted(CLAIMS) if id not in PAYLOAD]
+    return [*dict.fromkeys([*chosen, *LEMMAS])]
+
+
+def prove(
+    design: Design,
+    ids: Sequence[str],
+    records: int,
+    buffers: int,
+    rounds: int = 8,
+    processes: int = 2,
+    progress: Progress | None = None,
+) -> Proof:
+    """Look for a proof of the claims."""
+    proof, started = Proof(design, records, buffers), monotonic()
+    left = starting(proof, provable(ids))
+    with ProcessPoolExecutor(processes) as pool:
+        while not proof.closed and proof.rounds < rounds and (BASE in left):
+            found = one_round(pool, proof, left, progress)
+            broken = {gap.claim for gap in found.gaps} | set(found.unknown)
+            for gap in found.gaps:
+                proof.gaps.setdefault(gap.claim, gap)
+            weakened = [id for id in left if id in broken and CLAIMS[id].kind == Kind.STATE]
+            proof.closed = not weakened and TYPES not in broken
+            for id in [id for id in left if id in broken] if proof.closed else weakened:
+                left.remove(id)
+    for id in proof.outcomes:
+        if id in proof.gaps and id not in left:
+            proof.outcomes[id] = Outcome.GAP
+        elif id in left and proof.closed:
+            proof.outcomes[id] = Outcome.PROVED
+    proof.seconds = monotonic() - started
+    return proof
+
+
+def starting(proof: Proof, ids: list[str]) -> list[str]:
+    """The claims that hold at the start; all outcomes are unknown at first."""
+    first = Step(State(), EvictCache(), State(), proof.design)
+    proof.outcomes = dict.fromkeys(ids, Outcome.UNKNOWN)
+    for id in ids:
+        if CLAIMS[id].kind == Kind.STATE and not CLAIMS[id].predicate(first):
+            proof.outcomes[id] = Outcome.VIOLATED
+    return [id for id in ids if proof.outcomes[id] != Outcome.VIOLATED]
+
+
+def one_round(
+    pool: ProcessPoolExecutor, proof: Proof, left: list[str], progress: Progress | None
+) -> Finding:
+    """All obligations, under the claims that are left."""
+    whole = Finding()
+    every = cases(proof.records, proof.buffers)
+    jobs = [pool.submit(check_case, case, proof.design, tuple(left)) for case in every]
+    for done, job in enumerate(jobs):
+        whole.add(job.result())
+        if progress is not None:
+            progress(proof.rounds * len(jobs) + done + 1, None)
+    proof.rounds += 1
+    proof.total = whole
+    return whole
+
+
+@dataclass(frozen=True)
+class Replay:
+    """A counterexample to induction, run by the plain rule."""
+
+    before: State
+    action: AnyAction
+    after: State
+
+
+def replay(gap: Gap, design: Design) -> Replay:
+    """Take the step of a counterexample concretely.
+
+    Raises AssertionError if the plain rule does not break the claim: then the prover is wrong.
+    """
+    before, action = concrete(gap.case, gap.given), gap.action
+    if isinstance(action, CompleteExecution):
+        action = replace(action, spares=gap.given.get("spares", 0))
+    after = step(before, action, design)
+    if after is None:
+        raise AssertionError(f"{action} is not enabled")
+    if gap.claim != TYPES and CLAIMS[gap.claim].predicate(Step(before, action, after, design)):
+        raise AssertionError(f"{gap.claim} holds after {action}: the prover disagrees with the law")
+    return Replay(before, action, after)
+
+
+def in_words(case: Case) -> Iterator[str]:
+    """What a case is."""
+    yield "during a call" if case.phase is None else f"phase {case.phase.name}"
+    yield "an execution runs" if case.executing else "the device is free"
