@@ -12,6 +12,8 @@ import jax
 import numpy as np
 import numpy.typing as npt
 
+from markstep.impl.errors import bad_argument
+
 Array: TypeAlias = npt.NDArray[np.generic] | jax.Array
 """What a buffer may hold: a device array, or a numpy array where programs are interpreted."""
 
@@ -68,6 +70,12 @@ def aval_of(shape: tuple[int, ...], dtype: npt.DTypeLike) -> Aval:
 
 
 def host_array(data: npt.ArrayLike) -> HostArray:
-    """Host data as an array of the element type that JAX would give it; perhaps not a copy."""
+    """Host data as an array of the element type that JAX would give it; perhaps not a copy.
+
+    Raises BAD_ARGUMENT for whole numbers that this type does not hold.
+    """
     array = np.asarray(data)
-    return array.astype(jax.dtypes.canonicalize_dtype(array.dtype), copy=False)
+    narrow = array.astype(jax.dtypes.canonicalize_dtype(array.dtype), copy=False)
+    if narrow.dtype != array.dtype and array.dtype.kind in "iu" and not (narrow == array).all():
+        raise bad_argument(f"the data hold values that {narrow.dtype} does not")
+    return narrow

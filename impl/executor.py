@@ -238,6 +238,8 @@ class Executor:
         device.fail(self._ctx)
 
     def _records(self, tensors: Iterable[Tensor]) -> list[Record]:
+        if isinstance(tensors, Tensor):
+            raise bad_argument("give a list of tensors, not one tensor")
         records = []
         for tensor in tensors:
             if getattr(tensor, "context", None) is not self._ctx:

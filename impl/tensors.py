@@ -7,7 +7,8 @@ through ``detach``.
 Source: torch_xla::XLATensor as PyTorch shows it; semantics.md §1.2, §2.4.
 """
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterator, Sequence
+from operator import index
 from typing import Any, Self, TypeAlias, TypeVar
 
 import jax
@@ -190,6 +191,10 @@ def _index(tensor: Tensor, index: Any) -> tuple[Hashable, ...]:
 
 def _lengths(given: tuple[int | tuple[int, ...], ...]) -> tuple[int, ...]:
     """``reshape(2, 3)`` and ``reshape((2, 3))`` mean the same."""
-    if len(given) == 1 and not isinstance(given[0], int):
-        return tuple(given[0])
-    return tuple(length for length in given if isinstance(length, int))
+    inside: tuple[Any, ...] = given
+    if len(given) == 1 and isinstance(given[0], Sequence):
+        inside = tuple(given[0])
+    try:
+        return tuple([index(length) for length in inside])
+    except TypeError:
+        raise bad_argument(f"{inside} are not whole numbers") from None

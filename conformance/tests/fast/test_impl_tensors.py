@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from executor_cases import ROW, refused
 
-from markstep.impl import Executor
+from markstep.impl import Executor, ExecutorError
 from markstep.spec.vocabulary import BufferStatus, ErrorKind, IrKind
 
 
@@ -286,3 +286,22 @@ def test_dumping_changes_nothing(ex):
     text = ex.dump_graph(tensors)
     assert "add(" in text and "host" in text
     assert ([ex.describe(t) for t in tensors], ex.counters) == before
+
+
+@pytest.mark.parametrize("call", ["sync", "read_many", "warm_up", "graph_hash", "run_cached"])
+def test_one_tensor_where_a_list_is_wanted_is_refused(ex, call):
+    with pytest.raises(ExecutorError, match="a list of tensors"):
+        getattr(ex, call)(ex.tensor([1.0, 2.0]))
+
+
+def test_sizes_may_be_numpy_numbers_but_not_fractions(ex):
+    x = ex.tensor(np.arange(24.0, dtype=np.float32).reshape(2, 3, 4))
+    assert x.transpose(np.int64(1), np.int64(0), np.int64(2)).shape == (3, 2, 4)
+    assert x.reshape(np.int64(1), 24).shape == (1, 24)
+    with pytest.raises(ExecutorError, match="whole numbers"):
+        x.reshape(2.0, 12)
+
+
+def test_whole_numbers_that_do_not_fit_are_refused(ex):
+    with pytest.raises(ExecutorError, match="int32"):
+        ex.tensor([2**40])
