@@ -49,7 +49,7 @@ def sync_page() -> str:
     return (
         "# What a call makes of a tensor\n\n"
         "Each cell was found by running the law: the state of a tensor (semantics.md §2.1) that\n"
-        "is alone in the call, after it; what the call did with the device; the error if it raised.\n"
+        "is alone in the call, after it; what the call did with the device; the error if any.\n"
         "A step barrier is a `Sync` of every live tensor. The flag `sync` changes no cell: it\n"
         "only lets the buffers that in-place updates made obsolete be donated. *Downloads* counts\n"
         "transfers, of which `ReadMany` makes one even if all values are on the host.\n\n"
