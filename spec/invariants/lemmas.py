@@ -76,6 +76,8 @@ def well_formed(r: Record) -> bool:
 def records_are_well_formed(t: Step) -> bool:
     """A record has a leaf exactly if its ir is one, and reads buffers only as pending work; a row
     without a record is blank."""
+    if t.design.read_returns_copy and any([r.host_exposed for r in t.after.records]):
+        return False
     return all([well_formed(r) if r.live else blank(r) for r in t.after.records])
 
 
@@ -138,6 +140,8 @@ def phase_agrees(c: Call) -> bool:
         return False
     if c.phase in AFTER_PROGRAM and not executes(c):
         return False
+    if c.phase in (Phase.LOOKUP, Phase.COMPILE) and c.kind == CallKind.GRAPH_HASH:
+        return False
     if c.kind in (CallKind.SYNC, CallKind.STEP_BARRIER) and not c.force:
         return False
     if c.kind == CallKind.WAIT_DEVICE and c.phase != Phase.BARRIER:
@@ -196,6 +200,21 @@ def output_in_order(s: State, row: int) -> bool:
     return not e.params >> row & 1 or status == BufferStatus.VALUE
 
 
+def held(s: State) -> int:
+    """Mask of the buffer records that live records or the scalar cache refer to."""
+    mask = 0
+    for record in s.records:
+        mask |= bit(record.handle) | record.reads if record.live else 0
+    for row, buffer in enumerate(s.buffers):
+        mask |= bit(row) if buffer.cached else 0
+    return mask
+
+
+def recipe_kept(s: State, row: int) -> bool:
+    """An output of the running execution has a recipe."""
+    return not s.execution.outputs >> row & 1 or s.buffers[row].recipe != IrKind.NONE
+
+
 @claim(
     "I98",
     Kind.STATE,
@@ -206,11 +225,14 @@ def output_in_order(s: State, row: int) -> bool:
 def executions_are_in_order(t: Step) -> bool:
     """The running execution fills placeholders, reads values, and donates nothing needed."""
     s, c = t.after, t.after.call
-    if s.execution.donors & ~s.execution.params != 0:
+    if s.execution.donors & (~s.execution.params | held(s)) != 0:
+        return False
+    rows = range(len(s.buffers))
+    if t.design.keeps_recipe and not all([recipe_kept(s, row) for row in rows]):
         return False
     if c.phase in WITH_DONORS and executes(c) and c.donors & needed_afterwards(s) != 0:
         return False
-    return all([output_in_order(s, row) for row in range(len(s.buffers))])
+    return all([output_in_order(s, row) for row in rows])
 
 
 def contents_right(s: State) -> bool:
