@@ -5,7 +5,7 @@ them of the state after it; the explorer, lockstep and the log monitor watch the
 """
 
 from markstep.spec.contract import lost_records
-from markstep.spec.design import ErrorDelivery
+from markstep.spec.design import Design, ErrorDelivery, Truncation, Validation
 from markstep.spec.invariants.claim import Kind, Step, claim
 from markstep.spec.rules.donation import needed_afterwards
 from markstep.spec.rules.errors import executes
@@ -149,6 +149,50 @@ def phase_agrees(c: Call) -> bool:
     return c.kind != CallKind.READ_MANY or not c.force
 
 
+def sorted_right(s: State, r: int) -> bool:
+    """An output is pending work, a queued upload a host copy (Truncation.AT_SCHEDULE)."""
+    c, record = s.call, s.records[r]
+    if c.phase == Phase.UPLOAD and c.uploads >> r & 1:
+        return record.handle == NONE and record.ir == IrKind.NONE and bool(record.host)
+    if c.phase in (Phase.AWAIT, Phase.DOWNLOAD) or not c.outputs >> r & 1:
+        return True
+    return record.handle == NONE and record.ir != IrKind.NONE
+
+
+def parameter_ready(s: State, row: int) -> bool:
+    """A parameter of a program that is to run has a value (Validation.BEFORE_EFFECTS)."""
+    c = s.call
+    asked = c.params >> row & 1 and c.phase in WITH_DONORS and executes(c)
+    return not asked or s.buffers[row].status == BufferStatus.VALUE
+
+
+def read_by_outputs(s: State) -> int:
+    """Mask of the buffer records that the outputs of the call read."""
+    mask = 0
+    for r, record in enumerate(s.records):
+        mask |= record.reads if s.call.outputs >> r & 1 else 0
+    return mask
+
+
+def design_agrees(s: State, d: Design) -> bool:
+    """What holds of a call only where the design takes care of it."""
+    c = s.call
+    late = d.truncation == Truncation.AT_SCHEDULE
+    if late and c.phase == Phase.INSTALL:
+        return False
+    if late and not all([sorted_right(s, r) for r in range(len(s.records))]):
+        return False
+    if c.doomed and not d.run_cached_takes_all_leaves:
+        return False
+    if d.validation == Validation.AT_DISPATCH or not late or d.run_cached_takes_all_leaves:
+        return True
+    if bool(c.holds_lock) != (c.phase == Phase.SCHEDULE):
+        return False
+    if c.phase in WITH_DONORS and executes(c) and c.params & ~read_by_outputs(s) != 0:
+        return False
+    return all([parameter_ready(s, row) for row in range(len(s.buffers))])
+
+
 @claim(
     "I96",
     Kind.STATE,
@@ -166,6 +210,7 @@ def calls_are_consistent(t: Step) -> bool:
         and flags_agree(c)
         and phase_agrees(c)
         and c.kind != CallKind.NONE
+        and design_agrees(t.after, t.design)
     )
 
 
