@@ -12,6 +12,7 @@ from markstep.conformance.generate import opening_of
 from markstep.conformance.lockstep import Counts, ProgramResult, ended
 from markstep.conformance.play import Player
 from markstep.conformance.report.model import Failure, Report
+from markstep.conformance.report.names import known_hazards
 from markstep.conformance.shrink import Program, shrink
 from markstep.conformance.source import program_bytes
 from markstep.conformance.suite.regressions import REGRESSIONS
@@ -199,6 +200,7 @@ class Run:
             self.report.adapter,
             self.design.name,
             self.seed,
+            known_hazards(found.id) if found else None,
         )
 
     def finished(self) -> Report:

@@ -3,12 +3,13 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from markstep.conformance.changes import diff_states
 from markstep.conformance.show import show_view, tensor
 from markstep.conformance.views import Difference, law_view
 from markstep.spec import machine
 from markstep.spec.invariants import Claim
 from markstep.spec.state import State
-from markstep.spec.vocabulary import Action
+from markstep.spec.vocabulary import Action, ErrorKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +47,17 @@ def differing(action: Action, found: list[Difference], before: State, after: Sta
 
 def broken_claim(claim: Claim, before: State, after: State) -> Divergence:
     """A claim of the law does not hold after a step of the law itself."""
-    statement = claim.statement
+    if after.raised == ErrorKind.NONE:
+        ended = "the action returned"
+    else:
+        ended = f"the action raised {after.raised.value}"
     return Divergence(
-        claim.id, statement, "claim", statement, "false", tuple(changes(before, after))
+        claim.id,
+        claim.statement,
+        "claim",
+        "the invariant holds",
+        f"it does not hold; {ended}",
+        tuple(diff_states(before, after)),
     )
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from markstep.conformance.changes import diff_states
 from markstep.conformance.report.model import ClaimCount, Failure, Report
+from markstep.conformance.report.names import known_hazards
 from markstep.conformance.show import show_graph
 from markstep.conformance.verdict import Verdict
 from markstep.spec.alphabet import Bound
@@ -141,5 +142,6 @@ def failure_of(id: str, path: tuple[AnyAction, ...], design: Design) -> Failure:
         observed="it does not hold",
         changed=diff_states(before, state),
         design=design.name,
+        issue=known_hazards(id),
         name=claim.name,
     )

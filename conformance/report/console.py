@@ -160,7 +160,7 @@ def failure_lines(failure: Failure, report: Report) -> Iterable[Text]:
         yield _labelled("changed" if i == 0 else "", line)
     yield _labelled("expected", failure.expected)
     yield _labelled("observed", failure.observed)
-    for label, value in (("upstream", failure.issue), ("trace", failure.trace_file)):
+    for label, value in (("known as", failure.issue), ("trace", failure.trace_file)):
         if value:
             yield _labelled(label, value)
     if failure.replay:

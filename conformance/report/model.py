@@ -67,7 +67,7 @@ class Failure:
     design: str = "sound"
     seed: int | None = None
     issue: str | None = None
-    """An issue of the executor's project that is known to be this."""
+    """What this is known as: hazards of semantics.md §6b."""
     trace_file: str | None = None
     replay: str = ""
     """The command that shows this failure again."""

@@ -18,3 +18,11 @@ def claim_names() -> dict[str, tuple[str, str]]:
 
     names = {id: (claim.name, claim.statement) for id, claim in CLAIMS.items()}
     return names | {id: (claim.name, claim.statement) for id, claim in GRAPH_CLAIMS.items()}
+
+
+def known_hazards(id: str) -> str | None:
+    """The hazards of semantics.md §6b that show as violations of a claim, if there are any."""
+    from markstep.spec.invariants import CLAIMS
+
+    claim = CLAIMS.get(id)
+    return ", ".join(claim.hazards) if claim is not None and claim.hazards else None

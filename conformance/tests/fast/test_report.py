@@ -183,7 +183,7 @@ def test_a_failure_has_the_form_that_the_design_demands() -> None:
         "counters: CachedCompile +1",
         "expected   a second entry",
         "observed   the first again",
-        "upstream   pytorch/xla#8464",
+        "known as   pytorch/xla#8464",
         "trace      out/I43.itf.json",
         "replay     markstep replay out/I43.itf.json",
     ]
