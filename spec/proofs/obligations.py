@@ -13,6 +13,7 @@ from time import monotonic
 from typing import Any
 
 from markstep.spec import machine
+from markstep.spec.alphabet import facts_possible
 from markstep.spec.contract import lost_records
 from markstep.spec.design import Design
 from markstep.spec.invariants import CLAIMS, Claim, Kind, Step
@@ -23,6 +24,7 @@ from markstep.spec.proofs.merging import merging
 from markstep.spec.proofs.solver import Solver, Undecided
 from markstep.spec.proofs.states import Case, fields_of, unknown
 from markstep.spec.proofs.symbolic import Run, Symbol, lift, lower, paths, summary
+from markstep.spec.rules.sync import Lookup
 from markstep.spec.state import State
 from markstep.spec.vocabulary import EvictCache
 
@@ -124,6 +126,8 @@ class Induction:
         def code() -> State | None:
             state = unknown(self.case)
             if not machine.enabled(state, action, self.design):
+                return None
+            if isinstance(action, Lookup) and not facts_possible(state, action, self.design):
                 return None
             machine.take(state, action, self.design)
             return state
