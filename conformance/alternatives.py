@@ -8,12 +8,12 @@ a maintainer where to look.
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from markstep.conformance.prediction import Ended, Ending, Memory, NotEnabledError, predict, take
+from markstep.conformance.prediction import Ended, Memory, predict, take
 from markstep.conformance.rawrecord import RawStep
 from markstep.conformance.recorded import Difference, Table, compare
 from markstep.spec.design import DESIGNS, Design
 from markstep.spec.machine import AnyAction, enabled
-from markstep.spec.schedule import end_of_execution
+from markstep.spec.schedule import Ending, NotEnabledError, end_of_execution
 from markstep.spec.state import State, bit, rows
 from markstep.spec.vocabulary import BufferStatus, CompleteExecution, FailExecution
 

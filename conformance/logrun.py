@@ -12,7 +12,7 @@ from pathlib import Path
 
 from markstep.conformance.alternatives import Candidate, candidates
 from markstep.conformance.claimwatch import Break, ClaimWatch
-from markstep.conformance.prediction import Ended, Memory, NotEnabledError, predict, take
+from markstep.conformance.prediction import Ended, Memory, predict, take
 from markstep.conformance.rawlog import (
     LogError,
     NotModelledError,
@@ -28,7 +28,7 @@ from markstep.conformance.strictjson import FieldError
 from markstep.conformance.verdict import Verdict
 from markstep.spec.design import Design
 from markstep.spec.machine import AnyAction, names
-from markstep.spec.schedule import Observer, initial_state
+from markstep.spec.schedule import NotEnabledError, Observer, initial_state
 from markstep.spec.state import State
 from markstep.spec.vocabulary import Action, ErrorKind, RunCached
 

@@ -4,21 +4,28 @@ A step of a log is settled: the call has returned and the execution that it star
 only thing that is not deterministic is how that execution ends, so it can be given.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from markstep.conformance.rawrecord import RawStep
 from markstep.conformance.recorded import ANYTHING, LONG_VALUE, Table
 from markstep.spec.design import Design
-from markstep.spec.evaluator import Value
+from markstep.spec.evaluator import Value, next_step_seed
 from markstep.spec.graph import GraphPayload
 from markstep.spec.ir import number_parameters, post_order
-from markstep.spec.machine import ENVIRONMENT, AnyAction, blocked, enabled, step
+from markstep.spec.machine import ENVIRONMENT, AnyAction, enabled, step
 from markstep.spec.observe import observe, view_of
 from markstep.spec.rules.reading import Download
 from markstep.spec.rules.sync import Extract
-from markstep.spec.schedule import Observer, end_of_execution, fits, next_move
-from markstep.spec.state import SCALAR_OWNER, CallKind, Phase, Record, State
+from markstep.spec.schedule import (
+    Ending,
+    NotEnabledError,
+    Observer,
+    end_of_execution,
+    perform,
+    results_of_cached_run,
+)
+from markstep.spec.state import SCALAR_OWNER, CallKind, Record, State
 from markstep.spec.vocabulary import (
     Action,
     BufferStatus,
@@ -51,7 +58,6 @@ DATA = {
     BufferStatus.DELETED: "deleted",
 }
 
-Ending = Callable[[State, Design], AnyAction]
 """How a running execution ends."""
 
 
@@ -76,10 +82,6 @@ class Ended:
     """How executions ended during the step."""
     program: tuple[AnyAction, ...] = ()
     """The actions that were taken, and the end of the execution that the call did not wait for."""
-
-
-class NotEnabledError(Exception):
-    """The law does not know what an action of the log means in this state."""
 
 
 @dataclass(slots=True)
@@ -130,16 +132,13 @@ def take(
 def _whole_call(
     state: State, action: Action, design: Design, notes: Notes, ending: Ending
 ) -> State:
-    """As `markstep.spec.schedule.perform`, with a given end of the execution."""
+    """All small steps of one action. Raises NotEnabledError with the reason."""
     if not enabled(state, action, design):
         raise NotEnabledError("a tensor that it names does not exist, or a new name is in use")
-    if not fits(state, action):
+    after = perform(state, action, design, notes, ending)
+    if after is None:
         raise NotEnabledError("the shapes or dtypes of its tensors do not fit")
-    state = _small_step(state, action, design, notes)
-    while state.call.phase != Phase.IDLE:
-        choose = ending if blocked(state, design) else next_move
-        state = _small_step(state, choose(state, design), design, notes)
-    return state
+    return after
 
 
 def _small_step(state: State, action: AnyAction, design: Design, notes: Notes) -> State:
@@ -199,16 +198,11 @@ def predict(ended: Ended, raw: RawStep, memory: Memory) -> Table:
         table.update((f"t{name}.{key}", value) for key, value in fields)
     moved = _counters(ended.before, state)
     table.update((f"counters.{name}", by) for name, by in moved.items())
-    table["seed"] = next_seed(memory.seed) if moved.get("MarkStep") else None
+    table["seed"] = next_step_seed(memory.seed) if moved.get("MarkStep") else None
     table["seeds"] = None
     for shown in raw.transient:
         table[f"{shown}.transient"] = _was_placeholder(ended, shown)
     return table
-
-
-def next_seed(seed: int) -> int:
-    """The running seed after a step marker. Source: LazyGraphExecutor::DeviceContextArena."""
-    return (1012031 + seed * 7012063) % 2**64
 
 
 def _views(state: State) -> list[tuple[TensorName, TensorView]]:
@@ -326,13 +320,8 @@ def _run_cached(action: RunCached, ended: Ended) -> Iterator[tuple[str, object]]
     """The ids of the inputs, the new tensors, and the tensors whose values they should have."""
     before, after = ended.before, ended.returned
     outs = [name for name in action.outs if name in after.tensors]
-    pending = {
-        before.tensors[name]: name
-        for name in reversed(action.tensors)
-        if before.record_of(name).ir not in (IrKind.NONE, IrKind.LEAF)
-        or before.record_of(name).is_cloned
-    }
-    order = [n for n in dict.fromkeys(action.tensors) if pending.get(before.tensors[n]) == n]
+    rows = results_of_cached_run(before, action.tensors)
+    order = [next(n for n in action.tensors if before.tensors[n] == row) for row in rows]
     yield "value.inputs", ended.inputs
     yield "value.outs", tuple(f"t{name}" for name in outs)
     yield "value.of", tuple(f"t{name}" for name in order)

@@ -96,3 +96,8 @@ def _matmul(a: Value, b: Value, shape_a: Shape, shape_b: Shape) -> Value:
         for line in lines
         for j in range(columns)
     )
+
+
+def next_step_seed(seed: int) -> int:
+    """The running seed after a step barrier (I76). Source: semantics.md §3.36 (MarkStep)."""
+    return (1012031 + 7012063 * seed) % 2**64

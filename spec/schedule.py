@@ -46,6 +46,13 @@ ARITY: dict[str, int] = {
 
 Observer: TypeAlias = Callable[[State, AnyAction, State], None]
 """Called with every small step: before, action, after."""
+Ending: TypeAlias = Callable[[State, Design], AnyAction]
+"""Chooses how the running execution ends."""
+
+
+class NotEnabledError(AssertionError):
+    """A call cannot go on as it is told to."""
+
 
 FACTLESS: dict[Phase, Internal] = {
     Phase.READ: Read(),
@@ -68,11 +75,17 @@ def initial_state() -> State:
 
 
 def perform(
-    state: State, action: AnyAction, design: Design, observer: Observer | None = None
+    state: State,
+    action: AnyAction,
+    design: Design,
+    observer: Observer | None = None,
+    ending: Ending | None = None,
 ) -> State | None:
     """The state after an action of the program and all steps of the call that it begins.
 
-    None: the action is not enabled, or its shapes do not fit. The observer sees every small step.
+    None: the action is not enabled, or its shapes do not fit. The observer sees every small step;
+    ``ending`` says how an execution that the call waits for ends, else the payload does. Raises
+    NotEnabledError when it cannot end so.
     """
     if not enabled(state, action, design) or not fits(state, action):
         return None
@@ -81,9 +94,11 @@ def perform(
     if observer is not None:
         observer(state, action, after)
     while after.call.phase != Phase.IDLE:
-        before, move = after, next_move(after, design)
+        before = after
+        choose = ending if ending is not None and blocked(before, design) else next_move
+        move = choose(before, design)
         if not enabled(before, move, design):
-            raise AssertionError(f"{move} is not enabled at {before.call.phase!r}")
+            raise NotEnabledError(f"{move} is not enabled at {before.call.phase!r}")
         if observer is not None:  # without one, nobody sees the states in between
             after = before.draft()
         take(after, move, design)
