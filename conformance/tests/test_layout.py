@@ -172,10 +172,21 @@ def tracked() -> list[Path]:
     command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     try:
         listed = subprocess.run(command, cwd=ROOT, capture_output=True, check=True).stdout
-    except (OSError, subprocess.CalledProcessError):
-        pytest.skip("not a git checkout")
+    except (OSError, subprocess.CalledProcessError):  # an unpacked source archive
+        return [path for path in ROOT.rglob("*") if path.is_file() and not untracked(path)]
     paths = (ROOT / name for name in listed.decode().split("\0") if name)
     return [path for path in paths if path.exists()]
+
+
+KEPT = (".ci", ".gitignore", ".editorconfig", ".gitattributes")
+MADE = ("__pycache__", "build", "dist", "markstep-out", "_site")
+
+
+def untracked(path: Path) -> bool:
+    """What tools leave in a folder: caches, environments, builds."""
+    parts = path.relative_to(ROOT).parts
+    hidden = any(part.startswith(".") and part not in KEPT for part in parts)
+    return hidden or any(part in MADE or part.endswith(".egg-info") for part in parts)
 
 
 def python_files(under: str = "") -> Iterator[Path]:
