@@ -22,6 +22,8 @@ def needed(compiled: Any) -> int:
             stats.output_size_in_bytes + stats.temp_size_in_bytes - stats.alias_size_in_bytes
         )
     except (AttributeError, NotImplementedError, RuntimeError, TypeError):
+        # backends without the analysis raise, or give None or fields of None; then nobody knows
+        # beforehand, and the program is simply started
         return 0
 
 

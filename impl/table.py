@@ -90,7 +90,8 @@ def _encode_item(item: Any) -> Hashable:
 
 
 def _failing_compile(x: jax.Array) -> jax.Array:
-    raise NotImplementedError("failing_compile has no lowering")
+    # the fault that the op is there for: tracing it is what fails, as for an unknown custom call
+    raise ValueError("failing_compile has no lowering")
 
 
 def _failing_execute(x: jax.Array) -> jax.Array:
