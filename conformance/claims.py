@@ -11,7 +11,7 @@ from markstep.spec.state import State
 
 
 class ClaimWatch:
-    """Evaluates claims and remembers the first broken one that is not to be ignored."""
+    """Evaluates claims and remembers the broken ones that are not to be ignored."""
 
     def __init__(self, claims: Iterable[Claim], ignore: Iterable[str] = ()) -> None:
         self.claims = tuple(claims)
@@ -20,7 +20,7 @@ class ClaimWatch:
         self.ignore = set(ignore)
         """Ids of claims whose violation is already known; they are still counted."""
         self.small_steps = 0
-        self._broken: Claim | None = None
+        self._broken: dict[str, Claim] = {}
 
     def observer(self, design: Design) -> Observer:
         """What `perform` is to call after each small step."""
@@ -33,15 +33,21 @@ class ClaimWatch:
                 count.witnessed += claim.witness(step)
                 if not claim.predicate(step):
                     count.broken += 1
-                    if self._broken is None and claim.id not in self.ignore:
-                        self._broken = claim
+                    if claim.id not in self.ignore:
+                        self._broken[claim.id] = claim
 
         return see
 
     def take_broken(self) -> Claim | None:
-        """The claim that has been broken since the last call, if any."""
-        broken, self._broken = self._broken, None
-        return broken
+        """The first claim that has been broken since the last call, if any."""
+        broken, self._broken = self._broken, {}
+        return next(iter(broken.values()), None)
+
+    def take_new(self) -> list[Claim]:
+        """All that were broken since the last call; from now on they are known."""
+        broken, self._broken = self._broken, {}
+        self.ignore.update(broken)
+        return list(broken.values())
 
 
 def all_claims() -> Mapping[str, Claim]:

@@ -9,7 +9,7 @@ from typing import Any
 
 from markstep.conformance.adapter import Factory
 from markstep.conformance.changes import diff_states
-from markstep.conformance.claims import ClaimWatch
+from markstep.conformance.claims import ClaimWatch, all_claims
 from markstep.conformance.deadline import LIMIT_S
 from markstep.conformance.lockstep import Counts, ProgramResult
 from markstep.conformance.play import Player
@@ -18,39 +18,12 @@ from markstep.conformance.report.model import ClaimCount, Failure, Report, Subje
 from markstep.conformance.verdict import Verdict
 from markstep.spec.design import DESIGNS, Design
 from markstep.spec.evaluator import EXACT
-from markstep.spec.invariants import CLAIMS, Claim, Step
+from markstep.spec.invariants import Claim
 from markstep.spec.machine import ACTIONS, AnyAction
 from markstep.spec.observe import outcome
 from markstep.spec.state import Phase, State
 from markstep.spec.trace import Trace
 from markstep.spec.vocabulary import FAULTY_OPS, Apply, AssignInPlace, Number
-
-
-class Judge:
-    """Looks at every claim in every small step, and remembers what each step broke."""
-
-    def __init__(self, design: Design) -> None:
-        self.design = design
-        self.counts = {id: ClaimCount() for id in CLAIMS}
-        self.broken: list[Claim] = []
-        """Claims that are broken for the first time, since they were last taken."""
-        self.small_steps = 0
-
-    def __call__(self, before: State, action: AnyAction, after: State) -> None:
-        self.small_steps += 1
-        seen = Step(before, action, after, self.design)
-        for id, claim in CLAIMS.items():
-            count = self.counts[id]
-            count.checked += 1
-            count.witnessed += claim.witness(seen)
-            if not claim.predicate(seen):
-                self.broken += [] if count.broken else [claim]
-                count.broken += 1
-
-    def take(self) -> list[Claim]:
-        """The claims that were broken since the last call."""
-        taken, self.broken = self.broken, []
-        return taken
 
 
 class Players:
@@ -127,15 +100,15 @@ def report_one(path: Path, trace: Trace, ended: Ended, report: Report) -> None:
 
 def replay_one(trace: Trace, players: Players, report: Report) -> Ended:
     """One program. The law runs first: it says whether the program can be compared at all."""
-    judge = Judge(DESIGNS[trace.design])
+    watch = ClaimWatch(all_claims().values())
     try:
-        ended = by_the_law(trace, judge, report)
+        ended = by_the_law(trace, watch, report)
     except OverflowError as error:
         ended = Ended(Verdict.INCONCLUSIVE, f"values that no float holds: {error}")
     except RecursionError:
         ended = Ended(Verdict.INCONCLUSIVE, "graphs that are deeper than the law can follow")
-    report.small_steps += judge.small_steps
-    for id, count in judge.counts.items():
+    report.small_steps += watch.small_steps
+    for id, count in watch.counts.items():
         total = report.claims.setdefault(id, ClaimCount())
         total.checked += count.checked
         total.witnessed += count.witnessed
@@ -148,10 +121,10 @@ def replay_one(trace: Trace, players: Players, report: Report) -> Ended:
     return Ended(verdict, message, [*ended.failures, *compared.failures])
 
 
-def by_the_law(trace: Trace, judge: Judge, report: Report) -> Ended:
+def by_the_law(trace: Trace, watch: ClaimWatch, report: Report) -> Ended:
     """The law alone, with every claim."""
     failures: list[Failure] = []
-    for i, (before, action, after) in enumerate(trace.run(judge)):
+    for i, (before, action, after) in enumerate(trace.run(watch.observer(DESIGNS[trace.design]))):
         report.steps += 1
         report.count_action(action, None if after is None else outcome(after))
         if after is None:
@@ -159,7 +132,7 @@ def by_the_law(trace: Trace, judge: Judge, report: Report) -> Ended:
         if not exact(after, action) or loses_a_value(before, action, after):
             text = f"values beyond ±{EXACT}, or finer than float32, at step {i}: not exact"
             return Ended(Verdict.INCONCLUSIVE, text, failures)
-        failures += [failure_of(claim, trace, i, before, after) for claim in judge.take()]
+        failures += [failure_of(claim, trace, i, before, after) for claim in watch.take_new()]
     if failures:
         failures.sort(key=lambda failure: failure.id not in trace.ids)
         return Ended(Verdict.VIOLATES, ", ".join(f.id for f in failures), failures)
