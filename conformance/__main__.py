@@ -1,5 +1,5 @@
 """`python -m markstep.conformance` is `markstep`."""
 
-from markstep.conformance.cli import main
+from markstep.conformance.cli.app import main
 
 main()

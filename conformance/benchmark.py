@@ -25,8 +25,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from markstep.conformance.check import check
-from markstep.conformance.generate import decode
-from markstep.conformance.source import program_bytes
+from markstep.conformance.programs.generate import decode
+from markstep.conformance.programs.source import program_bytes
 from markstep.impl.executor import Executor
 from markstep.impl.tensors import Tensor
 from markstep.spec.design import SOUND

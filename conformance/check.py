@@ -7,14 +7,14 @@ from time import monotonic
 
 from markstep.conformance.adapter import ALL_CAPABILITIES, NEEDS, AdapterError, Factory, load
 from markstep.conformance.claims import ClaimWatch, all_claims
-from markstep.conformance.deadline import LIMIT_S
-from markstep.conformance.generate import opening_of
-from markstep.conformance.lockstep import Counts, ProgramResult, ended
-from markstep.conformance.play import Player
+from markstep.conformance.lockstep.deadline import LIMIT_S
+from markstep.conformance.lockstep.play import Player
+from markstep.conformance.lockstep.session import Counts, ProgramResult, ended
+from markstep.conformance.programs.generate import opening_of
+from markstep.conformance.programs.shrink import Program, shrink
+from markstep.conformance.programs.source import program_bytes
 from markstep.conformance.report.model import Failure, Report
 from markstep.conformance.report.names import known_hazards
-from markstep.conformance.shrink import Program, shrink
-from markstep.conformance.source import program_bytes
 from markstep.conformance.suite.regressions import REGRESSIONS
 from markstep.conformance.suite.scenarios import SCENARIOS
 from markstep.conformance.verdict import Verdict

@@ -16,9 +16,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import get_args
 
-from markstep.conformance.errortexts import ERROR_TEXTS
-from markstep.conformance.recorded import IDLE_COUNTERS, MODELLED_COUNTERS, UNMODELLED_COUNTERS
-from markstep.conformance.reduction import NOT_MODELLED, REDUCTION, Row
+from markstep.conformance.logs.errortexts import ERROR_TEXTS
+from markstep.conformance.logs.recorded import IDLE_COUNTERS, MODELLED_COUNTERS, UNMODELLED_COUNTERS
+from markstep.conformance.logs.reduction import NOT_MODELLED, REDUCTION, Row
 from markstep.spec import design, vocabulary
 from markstep.spec.invariants import CLAIMS, GRAPH_CLAIMS, LEFT_OUT, Claim, GraphClaim
 from markstep.spec.machine import ACTIONS, Rule
@@ -177,9 +177,9 @@ def reduction() -> str:
     return (
         "# Reduction\n\n"
         "What the steps of a [raw log](raw-log-format.md) mean: the table of\n"
-        "`markstep.conformance.reduction`. A record without a row, an argument that a row does\n"
-        "not take, an error text without a kind and an unknown counter are errors; nothing is\n"
-        "skipped. Every step also lets the execution that it started end: a log is settled.\n\n"
+        "`markstep.conformance.logs.reduction`. A record without a row, an argument that a row\n"
+        "does not take, an error text without a kind and an unknown counter are errors; nothing\n"
+        "is skipped. Every step also lets the execution that it started end: a log is settled.\n\n"
         "## Actions\n\n"
         + table(
             ("in the log", "actions of the law", "what has happened", "not observed"),

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from markstep.conformance.adapter import ALL_CAPABILITIES
-from markstep.conformance.views import law_outcome, law_view
+from markstep.conformance.lockstep.views import law_outcome, law_view
 from markstep.spec import SPEC_VERSION
 from markstep.spec.design import SOUND, Design
 from markstep.spec.schedule import initial_state, perform

@@ -6,7 +6,7 @@ from importlib.metadata import version
 import numpy as np
 
 from markstep.conformance.adapter import ALL_CAPABILITIES
-from markstep.conformance.views import COMPARED_COUNTERS
+from markstep.conformance.lockstep.views import COMPARED_COUNTERS
 from markstep.impl.aval import HostArray
 from markstep.impl.errors import ExecutorError, bad_argument
 from markstep.impl.executor import Executor

@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from markstep.conformance.files import write_atomically
+from markstep.conformance.cli.files import write_atomically
 from markstep.conformance.report.model import Failure, Report
 from markstep.spec.trace import SUFFIX, Trace, dumps
 

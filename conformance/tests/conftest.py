@@ -22,7 +22,7 @@ settings.load_profile("ci")
 @pytest.fixture
 def markstep(capsys: Any, tmp_path: Path, monkeypatch: Any) -> Callable[..., tuple[int, str, str]]:
     """Runs a command line in an empty directory: exit code, standard output, standard error."""
-    from markstep.conformance import cli
+    from markstep.conformance.cli import app as cli
 
     monkeypatch.chdir(tmp_path)
 

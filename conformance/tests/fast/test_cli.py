@@ -1,17 +1,18 @@
 """The command line: every verb, every exit code, and one line for every mistake."""
 
 import json
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from markstep.conformance import check, cli, replay, verbs
+from markstep.conformance import check
 from markstep.conformance.adapters.model import ModelAdapter
+from markstep.conformance.cli import app as cli
+from markstep.conformance.cli import verbs
 from markstep.conformance.exit_codes import ExitCode
+from markstep.conformance.lockstep import replay
 from markstep.spec.trace import Trace, dumps
 from markstep.spec.vocabulary import (
     Apply,
@@ -288,63 +289,3 @@ def test_list_names_everything(markstep: Markstep) -> None:
         assert name in out
     code, out, _ = markstep("list", "claims", "--json")
     assert json.loads(out)["claims"][0]["id"] == "I01"
-
-
-def test_help_tells_the_exit_codes_and_loads_nothing_heavy() -> None:
-    program = (
-        "import sys\n"
-        "from markstep.conformance import cli\n"
-        "try: cli.main(['--help'])\n"
-        "finally: print(sorted({'jax', 'numpy', 'z3', 'hypothesis'} & set(sys.modules)))"
-    )
-    command = [sys.executable, "-c", program]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
-    assert "Exit codes: 0 conforms" in done.stdout
-    assert done.stdout.rstrip().endswith("[]")
-
-
-def test_python_m_is_the_command() -> None:
-    command = [sys.executable, "-m", "markstep.conformance", "--version"]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
-    assert done.stdout.strip() == "0.1.0"
-
-
-@pytest.mark.parametrize(("verb", "code"), [("list", 0), ("explore --max-states 50", 3)])
-def test_a_reader_that_leaves_changes_nothing(tmp_path: Path, verb: str, code: int) -> None:
-    command = f"{sys.executable} -m markstep.conformance {verb} | true; exit ${{PIPESTATUS[0]}}"
-    bash = ["bash", "-c", command]
-    done = subprocess.run(bash, capture_output=True, text=True, cwd=tmp_path, timeout=60)
-    assert (done.returncode, done.stderr) == (code, "")
-
-
-INTERRUPTED = """
-import os, signal, sys
-signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background ignores it
-from markstep.conformance import cli, progress
-
-calls = []
-
-def tell(self, done, total=None):
-    calls.append(done)
-    if len(calls) == int(sys.argv[1]):
-        os.kill(os.getpid(), signal.SIGINT)
-
-progress.Progress.__call__ = tell
-cli.main(sys.argv[2:])
-"""
-
-
-@pytest.mark.parametrize(
-    "verb", ["1 explore", "2 run --adapter model --profile standard", "2 replay a b c d"]
-)
-def test_ctrl_c_leaves_a_valid_partial_report(tmp_path: Path, verb: str) -> None:
-    for name in "abcd":
-        save(str(tmp_path / name), *GOOD)
-    command = [sys.executable, "-c", INTERRUPTED, *verb.split(), "--json", "r.json"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60)
-    assert (done.returncode, done.stderr) == (130, "")
-    report = json.loads((tmp_path / "r.json").read_text())
-    assert report["interrupted"] is True
-    assert report["exit_code"] == 130
-    assert report["steps"] > 0
-    assert "interrupted" in done.stdout

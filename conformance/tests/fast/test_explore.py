@@ -2,7 +2,7 @@
 
 import pytest
 
-from markstep.conformance.exploration import explore_report
+from markstep.conformance.cli.exploration import explore_report
 from markstep.spec.alphabet import Bound
 from markstep.spec.canonical import canonical, pack, unpack
 from markstep.spec.design import SOUND, TORCH_XLA_2_9

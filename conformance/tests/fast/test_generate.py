@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from markstep.conformance.exactness import LARGEST
-from markstep.conformance.generate import MAX_TENSORS, Chooser, decode, opening_of
-from markstep.conformance.motifs import MOTIFS
-from markstep.conformance.roles import Motif, Roles
-from markstep.conformance.source import Source, program_bytes
+from markstep.conformance.programs.exactness import LARGEST
+from markstep.conformance.programs.generate import MAX_TENSORS, Chooser, decode, opening_of
+from markstep.conformance.programs.motifs import MOTIFS
+from markstep.conformance.programs.roles import Motif, Roles
+from markstep.conformance.programs.source import Source, program_bytes
 from markstep.spec import vocabulary as v
 from markstep.spec.design import SOUND, TORCH_XLA_2_9, Design
 from markstep.spec.machine import ACTIONS

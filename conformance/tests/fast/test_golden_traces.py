@@ -4,7 +4,7 @@ import pytest
 
 from markstep.conformance.adapters.reference import ReferenceAdapter
 from markstep.conformance.claims import ClaimWatch, all_claims
-from markstep.conformance.lockstep import Counts, run_program
+from markstep.conformance.lockstep.session import Counts, run_program
 from markstep.conformance.show import show, show_program, tensor
 from markstep.conformance.suite.regressions import REGRESSIONS
 from markstep.conformance.suite.scenarios import NOT_IN_THIS_CORE, SCENARIOS, Scenario, Step

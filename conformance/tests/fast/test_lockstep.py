@@ -4,10 +4,10 @@ import pytest
 
 from markstep.conformance.adapter import ALL_CAPABILITIES, ENVIRONMENT, AdapterError, load, make
 from markstep.conformance.adapters.model import ModelAdapter
-from markstep.conformance.generate import decode
-from markstep.conformance.lockstep import run_program
+from markstep.conformance.lockstep.session import run_program
+from markstep.conformance.programs.generate import decode
+from markstep.conformance.programs.source import program_bytes
 from markstep.conformance.show import show_program
-from markstep.conformance.source import program_bytes
 from markstep.conformance.verdict import Verdict
 from markstep.spec.design import SOUND, TORCH_XLA_2_9, Design
 from markstep.spec.schedule import end_of_execution, perform

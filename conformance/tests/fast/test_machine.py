@@ -8,9 +8,9 @@ from hypothesis.stateful import run_state_machine_as_test
 
 from markstep.conformance.adapters.model import ModelAdapter
 from markstep.conformance.adapters.reference import ReferenceAdapter
-from markstep.conformance.generate import decode
-from markstep.conformance.lockstep import run_program
-from markstep.conformance.machine import Disagreement, machine_for
+from markstep.conformance.lockstep.machine import Disagreement, machine_for
+from markstep.conformance.lockstep.session import run_program
+from markstep.conformance.programs.generate import decode
 from markstep.conformance.show import show_program
 from markstep.conformance.verdict import Verdict
 from markstep.spec.design import SOUND

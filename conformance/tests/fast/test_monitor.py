@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from logfiles import LOGS, changed, header, lines_of, named, write
 
-from markstep.conformance import logrun
 from markstep.conformance.exit_codes import ExitCode
-from markstep.conformance.monitor import monitor, monitor_log, monitor_logs
-from markstep.conformance.recorded import ANYTHING, compare, same
+from markstep.conformance.logs import logrun
+from markstep.conformance.logs.monitor import monitor, monitor_log, monitor_logs
+from markstep.conformance.logs.recorded import ANYTHING, compare, same
 from markstep.conformance.verdict import Verdict
 from markstep.spec.design import DESIGNS, SOUND, TORCH_XLA_2_9
 from markstep.spec.schedule import initial_state, perform

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from logfiles import LOGS, lines_of
 
-from markstep.conformance import prediction
-from markstep.conformance.monitor import monitor_log
+from markstep.conformance.logs import prediction
+from markstep.conformance.logs.monitor import monitor_log
 from markstep.conformance.verdict import Verdict
 from markstep.spec.design import SOUND, TORCH_XLA_2_9
 from markstep.spec.evaluator import evaluate

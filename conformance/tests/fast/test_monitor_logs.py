@@ -5,10 +5,10 @@ from collections.abc import Iterator
 import pytest
 from logfiles import LOGS, name_of
 
-from markstep.conformance.errortexts import CRASHES, ERROR_TEXTS
-from markstep.conformance.monitor import MonitorReport, monitor_log, monitor_logs
-from markstep.conformance.rawlog import read_log
-from markstep.conformance.rawrecord import Crashed, Ok, Raised, RawStep, RawTensor, RawVoid
+from markstep.conformance.logs.errortexts import CRASHES, ERROR_TEXTS
+from markstep.conformance.logs.monitor import MonitorReport, monitor_log, monitor_logs
+from markstep.conformance.logs.rawlog import read_log
+from markstep.conformance.logs.rawrecord import Crashed, Ok, Raised, RawStep, RawTensor, RawVoid
 from markstep.conformance.verdict import Verdict
 from markstep.spec.design import SOUND, TORCH_XLA_2_9
 from markstep.spec.invariants import CLAIMS

@@ -6,19 +6,24 @@ from typing import Any, get_args
 import pytest
 from logfiles import LOGS, changed, header, lines_of, named, write
 
-from markstep.conformance.errortexts import ERROR_TEXTS, kind_of_error
-from markstep.conformance.monitor import monitor_log
-from markstep.conformance.rawlog import LogError, NotModelledError, UnknownRecordError, read_log
-from markstep.conformance.rawrecord import Ok, Raised, RawStep
-from markstep.conformance.recorded import IDLE_COUNTERS, MODELLED_COUNTERS, UNMODELLED_COUNTERS
-from markstep.conformance.reduction import (
+from markstep.conformance.logs.errortexts import ERROR_TEXTS, kind_of_error
+from markstep.conformance.logs.monitor import monitor_log
+from markstep.conformance.logs.rawlog import (
+    LogError,
+    NotModelledError,
+    UnknownRecordError,
+    read_log,
+)
+from markstep.conformance.logs.rawrecord import Ok, Raised, RawStep
+from markstep.conformance.logs.recorded import IDLE_COUNTERS, MODELLED_COUNTERS, UNMODELLED_COUNTERS
+from markstep.conformance.logs.reduction import (
     NOT_MODELLED,
     REDUCTION,
     NotModelled,
     UnknownRecord,
     reduce_step,
 )
-from markstep.conformance.strictjson import FieldError
+from markstep.conformance.logs.strictjson import FieldError
 from markstep.conformance.verdict import Verdict
 from markstep.spec.design import TORCH_XLA_2_9
 from markstep.spec.vocabulary import (

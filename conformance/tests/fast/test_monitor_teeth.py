@@ -12,14 +12,14 @@ from typing import Any
 import pytest
 from logfiles import LOGS, lines_of, name_of, write
 
-from markstep.conformance.errortexts import ERROR_TEXTS, kind_of_error
-from markstep.conformance.monitor import monitor_log
-from markstep.conformance.prediction import Memory, predict, take
-from markstep.conformance.rawlog import read_log
-from markstep.conformance.rawrecord import Raised, parse_step
-from markstep.conformance.recorded import ANYTHING, Table, compare, seen
-from markstep.conformance.reduction import reduce_step
-from markstep.conformance.strictjson import FieldError
+from markstep.conformance.logs.errortexts import ERROR_TEXTS, kind_of_error
+from markstep.conformance.logs.monitor import monitor_log
+from markstep.conformance.logs.prediction import Memory, predict, take
+from markstep.conformance.logs.rawlog import read_log
+from markstep.conformance.logs.rawrecord import Raised, parse_step
+from markstep.conformance.logs.recorded import ANYTHING, Table, compare, seen
+from markstep.conformance.logs.reduction import reduce_step
+from markstep.conformance.logs.strictjson import FieldError
 from markstep.conformance.verdict import Verdict
 from markstep.spec.design import TORCH_XLA_2_9
 from markstep.spec.schedule import initial_state

@@ -4,8 +4,8 @@ import io
 import sys
 from typing import Any
 
-from markstep.conformance import progress
-from markstep.conformance.progress import Progress
+from markstep.conformance.cli import progress
+from markstep.conformance.cli.progress import Progress
 
 
 class Terminal(io.StringIO):

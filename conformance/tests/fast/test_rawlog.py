@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from logfiles import changed, header, lines_of, named, write
 
-from markstep.conformance import rawlog
-from markstep.conformance.rawlog import LogError, read_log
-from markstep.conformance.rawrecord import Crashed, Ok, RawTensor, RawVoid, Sample
+from markstep.conformance.logs import rawlog
+from markstep.conformance.logs.rawlog import LogError, read_log
+from markstep.conformance.logs.rawrecord import Crashed, Ok, RawTensor, RawVoid, Sample
 
 LOG = named("faults/p0006")
 

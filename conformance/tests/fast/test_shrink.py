@@ -1,8 +1,8 @@
 """Shrinking: what comes out still fails, is 1-minimal, and reads from t0 on."""
 
-from markstep.conformance.generate import decode
-from markstep.conformance.shrink import Budget, numbered, shrink
-from markstep.conformance.source import program_bytes
+from markstep.conformance.programs.generate import decode
+from markstep.conformance.programs.shrink import Budget, numbered, shrink
+from markstep.conformance.programs.source import program_bytes
 from markstep.spec.vocabulary import Action, Apply, Clone, CreateFromHost, ReadMany, StepBarrier
 
 PROGRAM: tuple[Action, ...] = (

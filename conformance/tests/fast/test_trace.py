@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from markstep.conformance.generate import decode
+from markstep.conformance.programs.generate import decode
 from markstep.spec import trace as trace_module
 from markstep.spec.design import DESIGNS
 from markstep.spec.machine import ACTIONS

@@ -1,7 +1,7 @@
 """What a line of a raw log shows, as one flat table: field → value.
 
-`seen` makes the table of a line; `markstep.conformance.prediction` makes the table that the law
-predicts. A line is explained when no field differs, so nothing on it is left out by accident.
+`seen` makes the table of a line; `markstep.conformance.logs.prediction` makes the table that the
+law predicts. A line is explained when no field differs, so nothing on it is left out by accident.
 """
 
 import re
@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from markstep.conformance.errortexts import VOID_TEXT, check_crash, kind_of_error
-from markstep.conformance.rawrecord import (
+from markstep.conformance.logs.errortexts import VOID_TEXT, check_crash, kind_of_error
+from markstep.conformance.logs.rawrecord import (
     Crashed,
     Hung,
     Ok,
@@ -20,8 +20,8 @@ from markstep.conformance.rawrecord import (
     RawVoid,
     Sample,
 )
-from markstep.conformance.reduction import UnknownRecord
-from markstep.conformance.strictjson import FieldError, shown
+from markstep.conformance.logs.reduction import UnknownRecord
+from markstep.conformance.logs.strictjson import FieldError, shown
 from markstep.spec.vocabulary import ErrorKind
 
 Table: TypeAlias = dict[str, object]

@@ -4,7 +4,7 @@ Where the respect is left out of the key, the second graph gets the program of t
 these make their own tensors, so that they are possible whatever lives already.
 """
 
-from markstep.conformance.roles import Motif, Roles, made
+from markstep.conformance.programs.roles import Motif, Roles, made
 from markstep.spec.vocabulary import (
     Action,
     Apply,

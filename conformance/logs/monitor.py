@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import TypeAlias
 
 from markstep.conformance.changes import diff_states
-from markstep.conformance.claimwatch import Break
-from markstep.conformance.logrun import LogVerdict, Unexplained, run_log
-from markstep.conformance.recorded import Difference, brief
+from markstep.conformance.logs.claimwatch import Break
+from markstep.conformance.logs.logrun import LogVerdict, Unexplained, run_log
+from markstep.conformance.logs.recorded import Difference, brief
 from markstep.conformance.report.model import ClaimCount, Failure, Report, Subject
 from markstep.conformance.show import show
 from markstep.conformance.verdict import Verdict

@@ -10,21 +10,21 @@ import time
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from markstep.conformance.alternatives import Candidate, candidates
-from markstep.conformance.claimwatch import Break, ClaimWatch
-from markstep.conformance.prediction import Ended, Memory, predict, take
-from markstep.conformance.rawlog import (
+from markstep.conformance.logs.alternatives import Candidate, candidates
+from markstep.conformance.logs.claimwatch import Break, ClaimWatch
+from markstep.conformance.logs.prediction import Ended, Memory, predict, take
+from markstep.conformance.logs.rawlog import (
     LogError,
     NotModelledError,
     RawLog,
     UnknownRecordError,
     read_log,
 )
-from markstep.conformance.rawrecord import RawStep
-from markstep.conformance.recorded import Difference, Table, compare, seen
-from markstep.conformance.reduction import NotModelled, UnknownRecord, reduce_step
-from markstep.conformance.scope import check_header, check_sizes, check_values, recorded_design
-from markstep.conformance.strictjson import FieldError
+from markstep.conformance.logs.rawrecord import RawStep
+from markstep.conformance.logs.recorded import Difference, Table, compare, seen
+from markstep.conformance.logs.reduction import NotModelled, UnknownRecord, reduce_step
+from markstep.conformance.logs.scope import check_header, check_sizes, check_values, recorded_design
+from markstep.conformance.logs.strictjson import FieldError
 from markstep.conformance.verdict import Verdict
 from markstep.spec.design import Design
 from markstep.spec.machine import AnyAction, names

@@ -10,10 +10,10 @@ from typing import Any
 from markstep.conformance.adapter import Factory
 from markstep.conformance.changes import diff_states
 from markstep.conformance.claims import ClaimWatch, all_claims
-from markstep.conformance.deadline import LIMIT_S
-from markstep.conformance.lockstep import Counts, ProgramResult
-from markstep.conformance.play import Player
-from markstep.conformance.progress import Progress
+from markstep.conformance.cli.progress import Progress
+from markstep.conformance.lockstep.deadline import LIMIT_S
+from markstep.conformance.lockstep.play import Player
+from markstep.conformance.lockstep.session import Counts, ProgramResult
 from markstep.conformance.report.model import ClaimCount, Failure, Report, Subject
 from markstep.conformance.verdict import Verdict
 from markstep.spec.design import DESIGNS, Design

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from glob import glob
 from pathlib import Path
 
-from markstep.conformance.usage import UsageError
+from markstep.conformance.cli.usage import UsageError
 
 
 def find(option: str, given: Iterable[str], suffixes: tuple[str, ...]) -> list[Path]:

@@ -4,9 +4,9 @@ A motif is about two tensors x and y, which may be the same, and makes at most t
 and m. Steps that turn out to be impossible are left out, and other actions may come between them.
 """
 
-from markstep.conformance.failuremotifs import FAILURE_MOTIFS
-from markstep.conformance.keymotifs import KEY_MOTIFS
-from markstep.conformance.roles import Motif, Roles, made, plus_one
+from markstep.conformance.programs.failuremotifs import FAILURE_MOTIFS
+from markstep.conformance.programs.keymotifs import KEY_MOTIFS
+from markstep.conformance.programs.roles import Motif, Roles, made, plus_one
 from markstep.spec.vocabulary import (
     Action,
     AllowExecution,

@@ -5,11 +5,11 @@ from dataclasses import replace
 
 from markstep.conformance.adapter import Adapter, Factory, make, one_line
 from markstep.conformance.claims import ClaimWatch
-from markstep.conformance.deadline import Hang, Worker
-from markstep.conformance.generate import MAX_ACTIONS, Chooser
-from markstep.conformance.lockstep import Counts, ProgramResult, Session, drive, ended
-from markstep.conformance.roles import Motif
-from markstep.conformance.source import Source
+from markstep.conformance.lockstep.deadline import Hang, Worker
+from markstep.conformance.lockstep.session import Counts, ProgramResult, Session, drive, ended
+from markstep.conformance.programs.generate import MAX_ACTIONS, Chooser
+from markstep.conformance.programs.roles import Motif
+from markstep.conformance.programs.source import Source
 from markstep.conformance.verdict import Verdict
 from markstep.spec.design import Design
 from markstep.spec.vocabulary import Action

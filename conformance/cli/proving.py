@@ -5,10 +5,10 @@ from collections.abc import Callable, Iterator, Sequence
 from rich.table import Table
 
 from markstep.conformance.changes import describe, diff_states
+from markstep.conformance.cli.progress import Progress
+from markstep.conformance.cli.usage import UsageError, pick, reader_may_leave
 from markstep.conformance.exit_codes import ExitCode
-from markstep.conformance.progress import Progress
 from markstep.conformance.report.console import console, print_table
-from markstep.conformance.usage import UsageError, pick, reader_may_leave
 from markstep.spec.design import Design
 from markstep.spec.invariants import CLAIMS
 from markstep.spec.proofs.obligations import PAYLOAD, Gap

@@ -12,9 +12,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from markstep.conformance import strictjson as json
-from markstep.conformance.rawrecord import Header, RawStep
-from markstep.conformance.strictjson import FieldError, Fields, TypeOfFieldError
+from markstep.conformance.logs import strictjson as json
+from markstep.conformance.logs.rawrecord import Header, RawStep
+from markstep.conformance.logs.strictjson import FieldError, Fields, TypeOfFieldError
 from markstep.spec import vocabulary as v
 
 HIDDEN = "Not observed:"

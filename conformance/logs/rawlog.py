@@ -1,7 +1,7 @@
 """Logs of what a real executor did: files of the format `markstep-raw-log`, version 1.
 
 Everything malformed is one `LogError` that names file and line; nothing is skipped, repaired or
-guessed. The lines themselves are `markstep.conformance.rawrecord`.
+guessed. The lines themselves are `markstep.conformance.logs.rawrecord`.
 """
 
 import gzip
@@ -12,8 +12,8 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-from markstep.conformance.rawrecord import Header, RawStep, parse_header, parse_step
-from markstep.conformance.strictjson import FieldError, loads
+from markstep.conformance.logs.rawrecord import Header, RawStep, parse_header, parse_step
+from markstep.conformance.logs.strictjson import FieldError, loads
 
 MAX_BYTES = 32 * 2**20
 """Of the whole log, unpacked: no more than this is ever unpacked."""

@@ -7,8 +7,8 @@ only thing that is not deterministic is how that execution ends, so it can be gi
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
-from markstep.conformance.rawrecord import RawStep
-from markstep.conformance.recorded import ANYTHING, LONG_VALUE, Table
+from markstep.conformance.logs.rawrecord import RawStep
+from markstep.conformance.logs.recorded import ANYTHING, LONG_VALUE, Table
 from markstep.spec.design import Design
 from markstep.spec.evaluator import Value, next_step_seed
 from markstep.spec.graph import GraphPayload

@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import Any
 
 from markstep.conformance.adapter import GROUP, AdapterError, Factory, load
+from markstep.conformance.cli.files import check_directory, check_writable, find, write_atomically
+from markstep.conformance.cli.progress import Progress
+from markstep.conformance.cli.usage import UsageError, complain, pick, reader_may_leave
 from markstep.conformance.exit_codes import ExitCode
-from markstep.conformance.files import check_directory, check_writable, find, write_atomically
-from markstep.conformance.progress import Progress
 from markstep.conformance.report.console import console, print_report
 from markstep.conformance.report.model import Report
 from markstep.conformance.report.traces import save_traces
-from markstep.conformance.usage import UsageError, complain, pick, reader_may_leave
 from markstep.conformance.verdict import Verdict
 from markstep.spec import SPEC_VERSION
 from markstep.spec.design import DESIGNS, Design
@@ -81,7 +81,7 @@ def replay_verb(
     given: list[str], adapter: str | None, design: str | None, outputs: Outputs
 ) -> ExitCode:
     """`markstep replay`."""
-    from markstep.conformance.replay import Players, replay_traces
+    from markstep.conformance.lockstep.replay import Players, replay_traces
 
     law = the_design(design) if design is not None else None
     outputs.check()
@@ -103,7 +103,7 @@ def monitor_verb(
     given: list[str], design: str, explained_by: str | None, outputs: Outputs
 ) -> ExitCode:
     """`markstep monitor`."""
-    from markstep.conformance.monitor import monitor
+    from markstep.conformance.logs.monitor import monitor
 
     law = the_design(design)
     recorded = the_design(explained_by, "--explained-by") if explained_by is not None else None
@@ -127,7 +127,7 @@ def explore_verb(
     outputs: Outputs,
 ) -> ExitCode:
     """`markstep explore`."""
-    from markstep.conformance.exploration import explore_report
+    from markstep.conformance.cli.exploration import explore_report
     from markstep.spec.alphabet import FAMILIES, Bound
     from markstep.spec.invariants import CLAIMS, GRAPH_CLAIMS
 

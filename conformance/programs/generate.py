@@ -2,19 +2,20 @@
 
 The same bytes give the same program, and smaller bytes give simpler ones, so that Hypothesis can
 draw and shrink them. Alternatives are weighted towards what is rare and has gone wrong before; the
-sequences of `markstep.conformance.motifs` are planned as a whole, with other actions in between.
+sequences of `markstep.conformance.programs.motifs` are planned as a whole, with other actions in
+between.
 """
 
 from collections.abc import Sequence
 from math import prod
 from random import Random
 
-from markstep.conformance import illegal
 from markstep.conformance.adapter import ALL_CAPABILITIES, needed_capability
-from markstep.conformance.exactness import stays_exact
-from markstep.conformance.motifs import MOTIFS
-from markstep.conformance.roles import Motif, Roles
-from markstep.conformance.source import Source
+from markstep.conformance.programs import illegal
+from markstep.conformance.programs.exactness import stays_exact
+from markstep.conformance.programs.motifs import MOTIFS
+from markstep.conformance.programs.roles import Motif, Roles
+from markstep.conformance.programs.source import Source
 from markstep.spec import vocabulary as v
 from markstep.spec.design import SOUND, Design
 from markstep.spec.machine import enabled, names

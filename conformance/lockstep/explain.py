@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from markstep.conformance.changes import diff_states
+from markstep.conformance.lockstep.views import Difference, law_view
 from markstep.conformance.show import show_view, tensor
-from markstep.conformance.views import Difference, law_view
 from markstep.spec import machine
 from markstep.spec.invariants import Claim
 from markstep.spec.state import State

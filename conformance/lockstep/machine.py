@@ -2,8 +2,8 @@
 
 Hypothesis chooses among the rules whose action is possible in the law's state, and one more that
 tries what is impossible. It explores and shrinks well but takes a few thousand rules a second at
-best; `markstep.conformance.generate` decodes whole programs from bytes and is much faster. Both
-choose from the same law.
+best; `markstep.conformance.programs.generate` decodes whole programs from bytes and is much faster.
+Both choose from the same law.
 """
 
 import re
@@ -14,11 +14,11 @@ from typing import Any
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, precondition, rule
 
-from markstep.conformance import illegal
 from markstep.conformance.adapter import Factory, make, needed_capability
 from markstep.conformance.claims import ClaimWatch, all_claims
-from markstep.conformance.exactness import stays_exact
-from markstep.conformance.lockstep import Counts, Session
+from markstep.conformance.lockstep.session import Counts, Session
+from markstep.conformance.programs import illegal
+from markstep.conformance.programs.exactness import stays_exact
 from markstep.conformance.show import show, show_program
 from markstep.spec import vocabulary as v
 from markstep.spec.design import SOUND, Design

@@ -7,7 +7,7 @@ missing field, an unknown one or a wrong type is a FieldError.
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
-from markstep.conformance.strictjson import (
+from markstep.conformance.logs.strictjson import (
     FieldError,
     Fields,
     TypeOfFieldError,

@@ -17,10 +17,8 @@ from markstep.conformance.adapter import (
     users_own,
 )
 from markstep.conformance.claims import ClaimWatch
-from markstep.conformance.explain import Divergence, broken_claim, differing
-from markstep.conformance.report.model import ActionCount
-from markstep.conformance.verdict import Verdict
-from markstep.conformance.views import (
+from markstep.conformance.lockstep.explain import Divergence, broken_claim, differing
+from markstep.conformance.lockstep.views import (
     Difference,
     Naming,
     checked_observation,
@@ -31,6 +29,8 @@ from markstep.conformance.views import (
     law_view,
     new_naming,
 )
+from markstep.conformance.report.model import ActionCount
+from markstep.conformance.verdict import Verdict
 from markstep.spec import machine
 from markstep.spec.design import Design
 from markstep.spec.schedule import end_of_execution, initial_state, perform

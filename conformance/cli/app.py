@@ -13,8 +13,8 @@ from typing import Annotated
 
 from cyclopts import App, CycloptsError, Parameter, Token
 
+from markstep.conformance.cli.usage import UsageError, complain, reader_may_leave
 from markstep.conformance.exit_codes import ExitCode
-from markstep.conformance.usage import UsageError, complain, reader_may_leave
 from markstep.spec import SPEC_VERSION
 
 EPILOGUE = (
@@ -63,7 +63,7 @@ def run(
     out: Out = OUT,
 ) -> ExitCode:
     """Hold an executor to the law: the suite and generated programs, in lockstep."""
-    from markstep.conformance.verbs import Outputs, run_verb
+    from markstep.conformance.cli.verbs import Outputs, run_verb
 
     return run_verb(adapter, design, profile, seed, Outputs(junit_xml, json, out))
 
@@ -81,7 +81,7 @@ def replay(
     json: JsonFile = None,
 ) -> ExitCode:
     """Run the programs of trace files again: by the law alone, or in lockstep."""
-    from markstep.conformance.verbs import Outputs, replay_verb
+    from markstep.conformance.cli.verbs import Outputs, replay_verb
 
     return replay_verb([first, *more], adapter, design, Outputs(junit_xml, json, None))
 
@@ -106,7 +106,7 @@ def monitor(
     Under any other, the claims that the system breaks are listed, each with
     the shortest prefix of a log that breaks it.
     """
-    from markstep.conformance.verbs import Outputs, monitor_verb
+    from markstep.conformance.cli.verbs import Outputs, monitor_verb
 
     outputs = Outputs(junit_xml, json, out, verbose)
     return monitor_verb([first, *more], design, explained_by, outputs)
@@ -145,7 +145,7 @@ def explore(
     out: Out = OUT,
 ) -> ExitCode:
     """Visit every reachable state up to a bound; shortest counterexample of what fails."""
-    from markstep.conformance.verbs import Outputs, explore_verb
+    from markstep.conformance.cli.verbs import Outputs, explore_verb
 
     limits = {
         "records": records,
@@ -169,8 +169,8 @@ def prove(
     ] = 2,
 ) -> ExitCode:
     """Prove invariants by induction over every state within a bound on rows, with z3."""
-    from markstep.conformance.proving import prove_verb
-    from markstep.conformance.verbs import the_design
+    from markstep.conformance.cli.proving import prove_verb
+    from markstep.conformance.cli.verbs import the_design
 
     return prove_verb(the_design(design), claims, records, buffers)
 
@@ -185,7 +185,7 @@ def list_(
     json: Annotated[bool, Parameter(help="As JSON on standard output.", negative="")] = False,
 ) -> ExitCode:
     """List what there is: actions, claims, designs, adapters, profiles."""
-    from markstep.conformance.listing import list_verb
+    from markstep.conformance.cli.listing import list_verb
 
     return list_verb(what, json)
 
@@ -196,7 +196,7 @@ def bench(
     json: JsonFile = None,
 ) -> ExitCode:
     """Measure the reference executor against direct calls of the same programs."""
-    from markstep.conformance.verbs import bench_verb
+    from markstep.conformance.cli.verbs import bench_verb
 
     return bench_verb(json)
 

@@ -1,6 +1,6 @@
 """Motifs about failures: who is told, who is not, and that nothing is lost by them."""
 
-from markstep.conformance.roles import Motif, Roles, made, plus_one
+from markstep.conformance.programs.roles import Motif, Roles, made, plus_one
 from markstep.spec.vocabulary import (
     Action,
     Apply,

@@ -9,9 +9,9 @@ from typing import TypeAlias
 from rich.table import Table
 from rich.text import Text
 
+from markstep.conformance.cli.usage import pick, reader_may_leave
 from markstep.conformance.exit_codes import ExitCode
 from markstep.conformance.report.console import console, print_table
-from markstep.conformance.usage import pick, reader_may_leave
 
 Rows: TypeAlias = list[dict[str, str]]
 

@@ -1,0 +1,1 @@
+"""Recorded logs of real executors, held against the law."""

@@ -1,0 +1,1 @@
+"""Where programs come from: chosen, generated, made short."""
