@@ -1,6 +1,7 @@
 """The claims of the law, evaluated at every small step that a program takes."""
 
 from collections.abc import Iterable, Mapping
+from typing import NamedTuple
 
 from markstep.conformance.report.model import ClaimCount
 from markstep.spec.design import Design
@@ -8,6 +9,13 @@ from markstep.spec.invariants import CLAIMS, Claim, Step
 from markstep.spec.machine import AnyAction
 from markstep.spec.schedule import Observer
 from markstep.spec.state import State
+
+
+class Broken(NamedTuple):
+    """A claim, and the small step that broke it first."""
+
+    claim: Claim
+    step: Step
 
 
 class ClaimWatch:
@@ -20,7 +28,7 @@ class ClaimWatch:
         self.ignore = set(ignore)
         """Ids of claims whose violation is already known; they are still counted."""
         self.small_steps = 0
-        self._broken: dict[str, Claim] = {}
+        self._broken: dict[str, Broken] = {}
 
     def observer(self, design: Design) -> Observer:
         """What `perform` is to call after each small step."""
@@ -34,16 +42,16 @@ class ClaimWatch:
                 if not claim.predicate(step):
                     count.broken += 1
                     if claim.id not in self.ignore:
-                        self._broken[claim.id] = claim
+                        self._broken.setdefault(claim.id, Broken(claim, step))
 
         return see
 
     def take_broken(self) -> Claim | None:
         """The first claim that has been broken since the last call, if any."""
         broken, self._broken = self._broken, {}
-        return next(iter(broken.values()), None)
+        return next(iter(broken.values())).claim if broken else None
 
-    def take_new(self) -> list[Claim]:
+    def take_new(self) -> list[Broken]:
         """All that were broken since the last call; from now on they are known."""
         broken, self._broken = self._broken, {}
         self.ignore.update(broken)

@@ -5,7 +5,8 @@ not enabled in this state. It has no other input and changes nothing.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from functools import cache
 from typing import Any, TypeAlias
 
 from markstep.spec import vocabulary as v
@@ -151,26 +152,32 @@ def names_exist(state: State, action: AnyAction) -> bool:
     return all([n in state.tensors for n in used]) and not any([n in state.tensors for n in new])
 
 
-def names(action: AnyAction) -> tuple[tuple[v.TensorName, ...], tuple[v.TensorName, ...]]:
+USES = ("inputs", "target", "others", "source", "tensor", "tensors")
+"""Fields of actions that name existing tensors."""
+GIVES = ("out", "outs")
+"""Fields of actions that name new tensors."""
+Names: TypeAlias = tuple[v.TensorName, ...]
+
+
+@cache
+def naming_fields(cls: type) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """(fields of a class of actions that name existing tensors, fields that name new ones)."""
+    all_fields = [field.name for field in fields(cls)]
+    uses, gives = ([name for name in all_fields if name in kind] for kind in (USES, GIVES))
+    return tuple(uses), tuple(gives)
+
+
+def names(action: AnyAction) -> tuple[Names, Names]:
     """(tensor names that an action uses, names that it gives out)."""
-    match action:
-        case v.CreateFromHost() | v.CreatePlaceholder():
-            return (), (action.out,)
-        case v.Apply():
-            return action.inputs, (action.out,)
-        case v.AssignInPlace():
-            return (action.target, *action.others), ()
-        case v.Clone() | v.Detach():
-            return (action.source,), (action.out,)
-        case v.CopyInto():
-            return (action.target, action.source), ()
-        case v.CopyFromHost():
-            return (action.target,), ()
-        case v.Drop() | v.ReadOne() | v.SetDonation() | v.WriteToResult():
-            return (action.tensor,), ()
-        case v.Sync() | v.WarmUp() | v.ReadMany() | v.GraphHash() | v.DumpGraph():
-            return action.tensors, ()
-        case v.RunCached():
-            return action.tensors, action.outs
-        case _:
-            return (), ()
+    cls: type = type(action)
+    uses, gives = naming_fields(cls)
+    return named(action, uses), named(action, gives)
+
+
+def named(action: AnyAction, which: tuple[str, ...]) -> Names:
+    """The tensor names in some fields of an action."""
+    found: Names = ()
+    for field in which:
+        value = getattr(action, field)
+        found += value if isinstance(value, tuple) else (value,)
+    return found

@@ -1,17 +1,12 @@
 """Renaming the tensors of actions."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import Any
 
-from markstep.spec.machine import AnyAction, names
+from markstep.spec.machine import AnyAction, names, naming_fields
 from markstep.spec.state import bit, rows
 from markstep.spec.vocabulary import CompleteExecution, TensorName
-
-USES = ("inputs", "target", "others", "source", "tensor", "tensors")
-"""Fields of actions that name existing tensors."""
-GIVES = ("out", "outs")
-"""Fields of actions that name new tensors."""
 
 
 def names_given(program: Iterable[AnyAction]) -> list[TensorName]:
@@ -39,10 +34,10 @@ def with_names(
 ) -> AnyAction:
     """An action with its tensor names replaced."""
     changes: dict[str, Any] = {}
-    for field in fields(action):
-        rename = used if field.name in USES else given
-        if field.name in (*USES, *GIVES):
-            value = getattr(action, field.name)
+    cls: type = type(action)
+    for names_of_kind, rename in zip(naming_fields(cls), (used, given), strict=True):
+        for field in names_of_kind:
+            value = getattr(action, field)
             several = isinstance(value, tuple)
-            changes[field.name] = tuple(map(rename, value)) if several else rename(value)
+            changes[field] = tuple(map(rename, value)) if several else rename(value)
     return replace(action, **changes) if changes else action

@@ -132,7 +132,8 @@ def by_the_law(trace: Trace, watch: ClaimWatch, report: Report) -> Ended:
         if not exact(after, action) or loses_a_value(before, action, after):
             text = f"values beyond ±{EXACT}, or finer than float32, at step {i}: not exact"
             return Ended(Verdict.INCONCLUSIVE, text, failures)
-        failures += [failure_of(claim, trace, i, before, after) for claim in watch.take_new()]
+        new = watch.take_new()
+        failures += [failure_of(broken.claim, trace, i, before, after) for broken in new]
     if failures:
         failures.sort(key=lambda failure: failure.id not in trace.ids)
         return Ended(Verdict.VIOLATES, ", ".join(f.id for f in failures), failures)

@@ -7,11 +7,12 @@ judged on every small step of the run that explains the log.
 """
 
 import time
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
+from markstep.conformance.changes import diff_states
+from markstep.conformance.claims import Broken, ClaimWatch, all_claims
 from markstep.conformance.logs.alternatives import Candidate, candidates
-from markstep.conformance.logs.claimwatch import Break, ClaimWatch
 from markstep.conformance.logs.prediction import Ended, Memory, predict, take
 from markstep.conformance.logs.rawlog import (
     LogError,
@@ -21,12 +22,13 @@ from markstep.conformance.logs.rawlog import (
     read_log,
 )
 from markstep.conformance.logs.rawrecord import RawStep
-from markstep.conformance.logs.recorded import Difference, Table, compare, seen
+from markstep.conformance.logs.recorded import Difference, compare, seen
 from markstep.conformance.logs.reduction import NotModelled, UnknownRecord, reduce_step
 from markstep.conformance.logs.scope import check_header, check_sizes, check_values, recorded_design
 from markstep.conformance.logs.strictjson import FieldError
 from markstep.conformance.verdict import Verdict
 from markstep.spec.design import Design
+from markstep.spec.invariants import Claim
 from markstep.spec.machine import AnyAction, names
 from markstep.spec.schedule import NotEnabledError, Observer, initial_state
 from markstep.spec.state import State
@@ -46,6 +48,26 @@ class Unexplained:
     ended: Ended
     differences: tuple[Difference, ...]
     candidates: tuple[Candidate, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Break:
+    """Where a log first breaks a claim: the first break is the one with the shortest prefix."""
+
+    claim: Claim
+    path: Path
+    step: int
+    line: int
+    action: AnyAction
+    """The small step that breaks it."""
+    changed: tuple[str, ...]
+    program: tuple[AnyAction, ...]
+    """The actions of the prefix of the log, the breaking step included."""
+
+    @property
+    def prefix(self) -> int:
+        """How many steps of the log are needed."""
+        return self.step + 1
 
 
 @dataclass(slots=True)
@@ -70,13 +92,10 @@ class LogVerdict:
     unexplained: Unexplained | None = None
     watch: ClaimWatch | None = None
     """Only if the log is held to another design than the one that explains it."""
+    breaks: dict[str, Break] = field(default_factory=dict)
+    """The claims that the log breaks, by id."""
     error: LogError | None = None
     out_of_time: bool = False
-
-    @property
-    def breaks(self) -> dict[str, Break]:
-        """The claims that the log breaks, by id."""
-        return self.watch.breaks if self.watch is not None else {}
 
     @property
     def program(self) -> tuple[AnyAction, ...]:
@@ -119,7 +138,7 @@ def _judge(verdict: LogVerdict, log: RawLog, explained_by: Design | None) -> Non
     law = explained_by or described
     verdict.explained_by = law
     if law != verdict.design:
-        verdict.watch = ClaimWatch(log.path, law)
+        verdict.watch = ClaimWatch(all_claims().values())
     run, until = _Run(log, law, verdict), time.monotonic() + MAX_SECONDS
     for raw in log.steps:
         with _Place(log.path, raw.line):
@@ -170,44 +189,48 @@ class _Run:
         observed = seen(raw)
         actions = reduce_step(raw, self.log.header, self.given)
         check_sizes(self.state, actions)
-        ended = take(self.state, actions, self.law, self._observer(raw))
+        ended = take(self.state, actions, self.law, self._observer())
         check_values(ended.settled)
         table = predict(ended, raw, self.memory)
-        self._note(raw, ended, table)
+        self._note(ended)
         if differences := compare(table, observed):
             found = candidates(ended, raw, observed, self.memory, self.law)
             place = (raw.step, raw.line, raw.action)
             self.verdict.unexplained = Unexplained(*place, ended, differences, found)
-            if self.verdict.watch is not None:
-                self.verdict.watch.forget(raw.step)
             return False
+        if self.verdict.watch is not None:
+            for broken in self.verdict.watch.take_new():
+                self._note_break(raw, broken)
         if "value.hex" in observed:
             self.verdict.keys.append((ended.key, str(observed["value.hex"])))
         self.memory, self.state = self.memory.learn(table, ended), ended.settled
         self.given = max([self.given, *self.state.tensors, *_made(actions)])
         return True
 
-    def _observer(self, raw: RawStep) -> Observer:
+    def _observer(self) -> Observer:
         watch, verdict = self.verdict.watch, self.verdict
-        if watch is not None:
-            watch.step, watch.line = raw.step, raw.line
+        judge = watch.observer(self.law) if watch is not None else None
 
         def observe(before: State, action: AnyAction, after: State) -> None:
             verdict.small_steps += 1
-            if watch is not None:
-                watch(before, action, after)
+            if judge is not None:
+                judge(before, action, after)
 
         return observe
 
-    def _note(self, raw: RawStep, ended: Ended, table: Table) -> None:
-        """Add the step to the program of the verdict, and to the breaks that it found."""
+    def _note_break(self, raw: RawStep, broken: Broken) -> None:
+        step, path = broken.step, self.log.path
+        changed, program = tuple(diff_states(step.before, step.after)), self.verdict.program
+        self.verdict.breaks[broken.claim.id] = Break(
+            broken.claim, path, raw.step, raw.line, step.action, changed, program
+        )
+
+    def _note(self, ended: Ended) -> None:
+        """Add the step to the program of the verdict."""
         raised = ended.returned.raised
         last = max(i for i, action in enumerate(ended.program) if action in ended.actions)
         for i, action in enumerate(ended.program):
             self.verdict.taken.append((action, raised if i == last else ErrorKind.NONE))
-        for id, found in self.verdict.breaks.items():
-            if found.step == raw.step:
-                self.verdict.breaks[id] = replace(found, program=self.verdict.program)
 
 
 def _made(actions: tuple[Action, ...]) -> list[int]:

@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from markstep.conformance.changes import diff_states
-from markstep.conformance.logs.claimwatch import Break
-from markstep.conformance.logs.logrun import LogVerdict, Unexplained, run_log
+from markstep.conformance.logs.logrun import Break, LogVerdict, Unexplained, run_log
 from markstep.conformance.logs.recorded import Difference, brief
 from markstep.conformance.report.model import ClaimCount, Failure, Report, Subject
 from markstep.conformance.show import show
@@ -124,11 +123,10 @@ def _add(report: Report, log: LogVerdict) -> None:
     report.small_steps += log.small_steps
     for action, raised in log.taken:
         report.count_action(action, Observation(raised))
-    for id in log.watch.checked if log.watch is not None else ():
-        assert log.watch is not None
+    for id, seen in log.watch.counts.items() if log.watch is not None else ():
         count = report.claims.setdefault(id, ClaimCount())
-        count.checked += log.watch.checked[id]
-        count.witnessed += log.watch.witnessed[id]
+        count.checked += seen.checked
+        count.witnessed += seen.witnessed
         count.broken += id in log.breaks
     report.subjects.append(Subject(str(log.path), log.verdict, log.accepted, message(log)))
     if log.unexplained is not None:

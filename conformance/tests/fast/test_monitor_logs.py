@@ -69,8 +69,8 @@ def test_every_claim_is_exercised_by_the_logs(under_sound: MonitorReport) -> Non
         id
         for log in under_sound.logs
         if log.watch is not None
-        for id, times in log.watch.witnessed.items()
-        if times
+        for id, count in log.watch.counts.items()
+        if count.witnessed
     }
     assert witnessed == set(CLAIMS)
 
