@@ -29,6 +29,8 @@ class Bound:
     """Buffer records in use at a time."""
     actions: int | None = None
     """Program actions and failures on a path; None: no limit."""
+    syncs: int | None = None
+    """Of them, actions that begin a call (SYNCING); None: no limit."""
     families: tuple[str, ...] = FAMILIES
     max_states: int = 2_000_000
     """Stop here; the exploration is then inconclusive."""
@@ -36,6 +38,20 @@ class Bound:
     """Stop when the search holds this many MiB; likewise."""
     processes: int = 1
     """Processes that expand states; the result does not depend on it."""
+
+
+SYNCING = (
+    v.Sync,
+    v.SyncLive,
+    v.StepBarrier,
+    v.WarmUp,
+    v.ReadOne,
+    v.ReadMany,
+    v.GraphHash,
+    v.RunCached,
+    v.WaitDevice,
+)
+"""Actions that begin a call: what happens in them takes steps of its own."""
 
 
 def moves(state: State, design: Design, bound: Bound) -> Iterator[AnyAction]:
@@ -93,7 +109,7 @@ def program_moves(state: State, bound: Bound) -> Iterator[AnyAction]:
     for a in names:
         yield from updates(a, names, bound)
     for some in subsets(names):
-        yield from syncs(some, new, room, bound)
+        yield from calls(some, new, room, bound)
     if names:
         yield from (v.StepBarrier(wait=True), v.StepBarrier(wait=False), v.WaitDevice())
         yield from switches(state, bound)
@@ -128,7 +144,7 @@ def updates(a: TensorName, names: list[TensorName], bound: Bound) -> Iterator[An
         yield v.SetDonation(a, True)
 
 
-def syncs(
+def calls(
     some: tuple[TensorName, ...], new: TensorName, room: bool, bound: Bound
 ) -> Iterator[AnyAction]:
     """Actions on a subset of the tensors."""
@@ -166,3 +182,8 @@ def cost(action: AnyAction) -> int:
     return int(counted or type(action).__module__ == v.__name__) and int(
         not isinstance(action, v.CompleteExecution)
     )
+
+
+def syncs(action: AnyAction) -> int:
+    """What an action takes of the bound on calls."""
+    return int(isinstance(action, SYNCING))

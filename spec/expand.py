@@ -4,11 +4,12 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Protocol, TypeAlias
 
-from markstep.spec.alphabet import Bound, cost, moves
-from markstep.spec.canonical import canonical, pack, unpack
+from markstep.spec.alphabet import Bound, cost, moves, syncs
+from markstep.spec.canonical import canonical, pack, tensors_in_order, unpack
 from markstep.spec.design import Design
 from markstep.spec.invariants import CLAIMS, Claim, Step
 from markstep.spec.machine import AnyAction, step
+from markstep.spec.naming import names_given, renamed_action
 from markstep.spec.rules.transfer import buffers_in_use
 from markstep.spec.schedule import FACTLESS
 from markstep.spec.state import State
@@ -39,14 +40,16 @@ class Expand:
     """Claims without a witness so far."""
     last: bool = False
     """No further action of the program is within the bound."""
+    quiet: bool = False
+    """No further call is within the bound."""
 
 
 @dataclass(slots=True)
 class Expansion:
     """What can happen next in one state."""
 
-    successors: list[tuple[int, int, bytes]] = field(default_factory=list)
-    """(number of the move, its cost, packed state that it leads to)."""
+    successors: list[tuple[int, int, int, bytes]] = field(default_factory=list)
+    """(number of the move, its cost, whether it began a call, packed state that it leads to)."""
     transitions: int = 0
     bound_hit: bool = False
     violated: list[tuple[str, int, int]] = field(default_factory=list)
@@ -61,7 +64,8 @@ def expand(task: Expand) -> Expansion:
     unseen = [CLAIMS[id] for id in task.unseen]
     for number, action in enumerate(moves(state, task.design, task.bound)):
         before, after = state, step(state, action, task.design)
-        if after is not None and task.last and cost(action):
+        beyond = (task.last and cost(action)) or (task.quiet and syncs(action))
+        if after is not None and beyond:
             found.bound_hit = True
             continue
         path: Path = ()
@@ -107,7 +111,8 @@ def reach(state: State, move: int, action: AnyAction, bound: Bound, found: Expan
     """Note a successor, if it is small enough to go on from."""
     live = sum(record.live for record in state.records)
     if live <= bound.records and buffers_in_use(state).bit_count() <= bound.buffers:
-        found.successors.append((move, cost(action), pack(canonical(state))))
+        form = canonical(state)
+        found.successors.append((move, cost(action), syncs(action), pack(form)))
     else:
         found.bound_hit = True
 
@@ -124,3 +129,19 @@ def continued(state: State, move: int, search: Searched) -> tuple[Path, State]:
         state, path = after, (*path, following)
         following = only_move(state)
     return path, state
+
+
+def readable(path: tuple[AnyAction, ...], design: Design) -> tuple[AnyAction, ...]:
+    """A path in the names of its canonical states as one program with names of its own."""
+    program: list[AnyAction] = []
+    state = State()
+    for action in path:
+        form = canonical(state)
+        names = tensors_in_order(state, form.record_order)
+        named = renamed_action(action, names, form.buffer_order, taken=len(names_given(program)))
+        program.append(named)
+        after = step(state, named, design)
+        if after is None:
+            raise AssertionError(f"{named} does not continue the path")
+        state = after
+    return tuple(program)

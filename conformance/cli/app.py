@@ -124,6 +124,9 @@ def explore(
         int | None,
         Parameter(converter=whole, help="At most so many program actions and failures on a path."),
     ] = None,
+    syncs: Annotated[
+        int | None, Parameter(converter=whole, help="At most so many calls on a path.")
+    ] = None,
     families: Annotated[
         list[str] | None, Parameter(help="Only these groups of actions; default: all.", negative="")
     ] = None,
@@ -151,6 +154,7 @@ def explore(
         "records": records,
         "buffers": buffers,
         "actions": actions,
+        "syncs": syncs,
         "max_states": max_states,
         "max_memory": max_memory,
         "processes": processes,

@@ -1,7 +1,9 @@
 """`markstep explore`: an exploration of the law as a report."""
 
+import signal
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from threading import current_thread, main_thread
+from typing import Any, Self
 
 from markstep.conformance.changes import diff_states
 from markstep.conformance.report.model import ClaimCount, Failure, Report
@@ -10,10 +12,11 @@ from markstep.conformance.show import show_graph
 from markstep.conformance.verdict import Verdict
 from markstep.spec.alphabet import Bound
 from markstep.spec.design import Design
-from markstep.spec.explore import Exploration, explore
+from markstep.spec.explore import explore
 from markstep.spec.invariants import CLAIMS, GRAPH_CLAIMS, GraphClaim
 from markstep.spec.invariants.keys import Violation
 from markstep.spec.machine import AnyAction, step
+from markstep.spec.search import Exploration, Search
 from markstep.spec.small_graphs import small_graphs
 from markstep.spec.state import State
 
@@ -21,40 +24,48 @@ GRAPH_OPS = 2
 """Ops of the graphs on which an exploration checks the graph law; a test goes up to three."""
 
 
-@dataclass
-class Latest:
-    """Keeps what an exploration has found so far, for the case that it is interrupted."""
-
-    tell: Callable[[int, int | None], None]
-    result: Exploration | None = None
-
-    def __call__(self, result: Exploration, states: int) -> None:
-        self.result = result
-        result.states = states
-        self.tell(states, None)
+Tell = Callable[[int, int | None], None]
+"""Told how many states are expanded, and how many there seem to be."""
 
 
-def explore_report(
-    design: Design,
-    bound: Bound,
-    claims: Sequence[str],
-    progress: Callable[[int, int | None], None],
-) -> Report:
+class Interrupts:
+    """While it is entered, the first Ctrl-C asks the search to stop; the next one interrupts."""
+
+    def __init__(self) -> None:
+        self.asked = False
+        self.before: Any = None
+
+    def __enter__(self) -> Self:
+        if current_thread() is main_thread():
+            self.before = signal.signal(signal.SIGINT, self.ask)
+        return self
+
+    def ask(self, number: int, frame: object) -> None:
+        """Remember that somebody wants to stop."""
+        self.asked = True
+        signal.signal(signal.SIGINT, self.before)
+
+    def __exit__(self, *about: object) -> None:
+        if self.before is not None:
+            signal.signal(signal.SIGINT, self.before)
+
+
+def explore_report(design: Design, bound: Bound, claims: Sequence[str], tell: Tell) -> Report:
     """Explore, and report on the given claims; on all of them if none is given."""
-    latest, interrupted = Latest(progress), False
-    only_graphs = bool(claims) and all(id in GRAPH_CLAIMS for id in claims)
-    if only_graphs:
+    if claims and all(id in GRAPH_CLAIMS for id in claims):
         return graph_report(design, claims)
-    try:
-        result = explore(design, bound, latest)
-    except KeyboardInterrupt:
-        interrupted = True
-        result = latest.result or Exploration(design, bound)
+
+    def watch(search: Search) -> bool:
+        tell(search.expanded, None)
+        return interrupts.asked
+
+    with Interrupts() as interrupts:
+        result = explore(design, bound, watch)
     wanted = claims or sorted([*CLAIMS, *GRAPH_CLAIMS])
     report = report_of(result, [id for id in wanted if id in CLAIMS])
     judge_graphs(report, design, [id for id in wanted if id in GRAPH_CLAIMS])
     report.verdict = verdict_of(result, report)
-    report.interrupted = interrupted
+    report.interrupted = interrupts.asked
     if claims:
         unseen = [id for id in claims if id in result.unwitnessed]
         report.vacuous = [f"{id}: no state within the bound exercises its premise" for id in unseen]

@@ -3,16 +3,18 @@
 import pytest
 
 from markstep.conformance.cli.exploration import explore_report
-from markstep.spec.alphabet import Bound
+from markstep.spec.alphabet import Bound, moves, syncs
 from markstep.spec.canonical import canonical, pack, unpack
-from markstep.spec.design import SOUND, TORCH_XLA_2_9
+from markstep.spec.design import SOUND, TORCH_XLA_2_9, Design
 from markstep.spec.expand import Expand, expand
-from markstep.spec.explore import Exploration, explore
+from markstep.spec.explore import explore, go_on
 from markstep.spec.invariants import GRAPH_CLAIMS
 from markstep.spec.machine import step
+from markstep.spec.search import Exploration, Search
 from markstep.spec.small_graphs import small_graphs
-from markstep.spec.state import State
+from markstep.spec.state import Phase, State
 
+START = pack(canonical(State()))
 TINY = Bound(records=1, buffers=2, families=("core", "faults"))
 
 
@@ -57,16 +59,48 @@ def test_a_limit_makes_the_search_incomplete():
     assert result.frontier > 0
 
 
-def test_packing_a_canonical_state_loses_nothing():
-    todo, seen = [pack(canonical(State()))], set[bytes]()
-    while todo and len(seen) < 400:
+def test_calls_are_the_actions_that_begin_one():
+    """What `--syncs` counts is what the law makes a call of."""
+    for key in some_states(TORCH_XLA_2_9, 400):
+        state = unpack(key)
+        for action in moves(state, TORCH_XLA_2_9, Bound(2, 3)):
+            after = step(state, action, TORCH_XLA_2_9)
+            if after is not None and state.call.phase == Phase.IDLE:
+                assert (after.call.phase != Phase.IDLE) == bool(syncs(action)), action
+
+
+def test_a_bound_on_calls_keeps_exactly_what_is_reached_with_so_few():
+    bound = Bound(records=1, buffers=1, syncs=2, families=("core",))
+    fewest, todo = {START: 0}, [START]
+    while todo:
         key = todo.pop()
-        if key in seen:
-            continue
-        seen.add(key)
+        for _, _, begun, successor in expand(Expand(key, SOUND, bound, (), ())).successors:
+            calls = fewest[key] + begun
+            if calls <= 2 and calls < fewest.get(successor, 3):
+                fewest[successor] = calls
+                todo.append(successor)
+    search = Search.begun(SOUND, bound)
+    go_on(search)
+    assert search.result.exhausted
+    assert search.result.bound_hit
+    assert {key: search.calls[node] for key, node in search.numbers.items()} == fewest
+
+
+def some_states(design: Design, most: int) -> list[bytes]:
+    """Packed states that are reachable, depth first."""
+    todo, seen = [START], dict[bytes, None]()
+    while todo and len(seen) < most:
+        key = todo.pop()
+        if key not in seen:
+            seen[key] = None
+            found = expand(Expand(key, design, Bound(2, 3), (), ()))
+            todo.extend(successor for *_, successor in found.successors)
+    return list(seen)
+
+
+def test_packing_a_canonical_state_loses_nothing():
+    for key in some_states(TORCH_XLA_2_9, 400):
         assert pack(canonical(unpack(key))) == key
-        found = expand(Expand(key, TORCH_XLA_2_9, Bound(2, 3), (), ()))
-        todo.extend(successor for _, _, successor in found.successors)
 
 
 @pytest.mark.parametrize("claim", GRAPH_CLAIMS.values(), ids=lambda claim: claim.id)
