@@ -13,7 +13,7 @@ from markstep.impl.graph import Graph, digest, post_order
 from markstep.impl.lower import Program
 from markstep.impl.node import Buffer
 from markstep.impl.record import Record
-from markstep.impl.syncing import collect, deliver, gather, pending, refused
+from markstep.impl.syncing import collect, deliver, gather, pending
 
 
 def _walk(records: list[Record]) -> tuple[list[Record], Graph]:
@@ -31,12 +31,8 @@ def warm_up(ctx: Context, records: list[Record], *, sync: bool) -> None:
         outputs, graph = _walk(records)
         donors = find_donors(ctx, outputs, graph, sync=True) if sync and outputs else []
         collect(ctx, records, force=False)
-        if not outputs:
-            return
-        if not ctx.allowed and graph.key(donors) not in ctx.cache:
-            ctx.count("UncachedCompile")
-            raise refused(outputs)
-        look_up(ctx, outputs, graph, donors)
+        if outputs:
+            look_up(ctx, outputs, graph, donors)
 
 
 def graph_hash(ctx: Context, records: list[Record]) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from markstep.impl.context import Context
 from markstep.impl.donation import pair
-from markstep.impl.errors import ExecutorError
+from markstep.impl.errors import ExecutorError, names
 from markstep.impl.execution import InjectedFailure
 from markstep.impl.graph import Graph, Key
 from markstep.impl.lower import Alias, Program, compile_graph
@@ -25,7 +25,7 @@ def look_up(
 ) -> Program:
     """The program of the outputs' graph and its donors, compiled if it is not in the cache.
 
-    Raises COMPILE_FAILED, with nothing changed but the counters of the miss.
+    Raises REFUSED and COMPILE_FAILED, with nothing changed but the counters of the miss.
     """
     key = graph.key(donors)
     program = ctx.cache.get(key)
@@ -35,10 +35,18 @@ def look_up(
     ctx.count("UncachedCompile")
     ctx.count("InputOutputAliasCount.n")
     ctx.count("InputOutputAliasCount.sum", len(donors))
+    if not ctx.allowed:
+        raise refused(outputs)
     program = _compile(ctx, graph, key, donors, pair(outputs, graph, donors))
     ctx.count("CreateCompileHandles")
     ctx.cache.add(key, program)
     return program
+
+
+def refused(outputs: list[Record]) -> ExecutorError:
+    """The exception for work that is asked for while execution is not allowed."""
+    of = names(record.id for record in outputs)
+    return ExecutorError(ErrorKind.REFUSED, f"{of} would be compiled or executed now")
 
 
 def _compile(

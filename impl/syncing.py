@@ -8,7 +8,7 @@ Source: XLAGraphExecutor::SyncTensorsGraphInternal; semantics.md §3 (34-36, 45-
 
 from dataclasses import dataclass
 
-from markstep.impl.compile import look_up
+from markstep.impl.compile import look_up, refused
 from markstep.impl.context import Context
 from markstep.impl.device import finish, start, wait_idle
 from markstep.impl.donation import find_donors
@@ -132,12 +132,6 @@ def require_values(outputs: list[Record], graph: Graph) -> None:
             text = f"{what} {buffer.aval} will never have a value"
             raise ExecutorError(ErrorKind.UNMATERIALIZED, text)
     raise ExecutorError(ErrorKind.DELETED, f"{what} {lacking[0].aval} was donated away")
-
-
-def refused(outputs: list[Record]) -> ExecutorError:
-    """The exception for work that is asked for while execution is not allowed."""
-    of = names(record.id for record in outputs)
-    return ExecutorError(ErrorKind.REFUSED, f"{of} would be compiled or executed now")
 
 
 def collect(ctx: Context, records: list[Record], *, force: bool) -> None:

@@ -67,6 +67,8 @@ def _hold(ctx: Context, record: Record, array: HostArray, *, to_device_now: bool
     leaf = _owned_leaf(ctx, record, array) if to_device_now else None
     record.host = None if to_device_now else array.copy()
     record.handle, record.ir, record.is_cloned = None, leaf, False
+    if to_device_now:
+        record.alias_id = record.id
 
 
 def placeholder(ctx: Context, aval: Aval) -> Record:

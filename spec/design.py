@@ -137,6 +137,9 @@ class Design:
     refills_borrowed: bool = False
     """D20: evaluating a borrowed leaf without force writes the result into the lender's buffer
     record. torch_xla: yes."""
+    empty_list_has_own_key: bool = False
+    """D29: an empty list of tensors has another key than a graph without outputs. torch_xla: yes,
+    because without a tensor there is no device whose flags enter the key."""
 
 
 SOUND = Design()
@@ -161,6 +164,7 @@ TORCH_XLA_2_9 = Design(
     warm_up_is_barrier=True,
     run_cached_takes_all_leaves=True,
     refills_borrowed=True,
+    empty_list_has_own_key=True,
 )
 
 SEED_2025_03 = replace(TORCH_XLA_2_9, name="seed_2025_03", user_donors=UserDonors.CONFIG)

@@ -65,6 +65,18 @@ ERROR_TEXTS = (
     ),
     ErrorText(
         RUNTIME,
+        "Unexpected execution happens inside the compiled function",
+        ErrorKind.REFUSED,
+        "XLAGraphExecutor::Compile, ScheduleSyncTensorsGraph, called through ATen",
+    ),
+    ErrorText(
+        VALUE,
+        "Unexpected execution happens inside the compiled function",
+        ErrorKind.REFUSED,
+        "XLAGraphExecutor::Compile, ScheduleSyncTensorsGraph",
+    ),
+    ErrorText(
+        RUNTIME,
         "Check failed: cachedComputation:",
         ErrorKind.UNKNOWN_GRAPH,
         "ExecuteComputationWithBarrier",

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from markstep.spec.design import Design
+from markstep.spec.design import TORCH_XLA_2_9, Design
 from markstep.spec.invariants import (
     buffers,
     donation,
@@ -57,6 +57,13 @@ LEFT_OUT: dict[str, str] = {
 """Invariants of semantics.md §6 that are no claims of this core, and why."""
 
 CLAIMS_IN_ORDER: tuple[Claim, ...] = tuple(CLAIMS[id] for id in sorted(CLAIMS))
+
+
+def broken_by(design: Design) -> frozenset[str]:
+    """The claims that a design is known to break: those of torch_xla 2.9 are marked."""
+    if design != TORCH_XLA_2_9:
+        return frozenset()
+    return frozenset(claim.id for claim in CLAIMS.values() if claim.broken_by_torch_xla)
 
 
 def broken(

@@ -119,8 +119,10 @@ def failed_compiles_raise(t: Step) -> bool:
     why="A caller hashes, warms up, and then runs by that hash.",
 )
 def graph_hash_is_the_warm_up_key(t: Step) -> bool:
-    """A graph hash gives the key under which a warm-up of the same tensors compiles."""
+    """A graph hash gives the key under which a warm-up of the same tensors compiles, if it does."""
     if not isinstance(t.action, PostOrder) or t.before.call.kind != CallKind.GRAPH_HASH:
+        return True
+    if t.before.call.outputs == 0:
         return True
     if not t.returned or t.after.raised != ErrorKind.NONE:
         return True

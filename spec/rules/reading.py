@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from markstep.spec.design import Design, Validation
 from markstep.spec.rules.errors import crash, deliver, finish, take_lock
 from markstep.spec.rules.transfer import drop_host, leaf_to_handle
-from markstep.spec.state import NONE, CallKind, Phase, Record, State, bit, has, rows
+from markstep.spec.state import NONE, CallKind, Phase, Record, State, has
 from markstep.spec.vocabulary import BufferStatus, ErrorKind, IrKind
 
 
@@ -60,10 +60,9 @@ def download(s: State, a: Download, design: Design) -> None:
     """A52. Only a buffer with a value can be fetched."""
     if s.call.kind == CallKind.READ_ONE:
         record = s.records[s.call.target]
-        if record.handle != NONE:
-            return finish_download(s, bit(record.handle), design)
-        return finish_download(s, bit(record.leaf), design)
-    mask = 0
+        row = record.handle if record.handle != NONE else record.leaf
+        return finish_download(s, [row], design)
+    wanted = []
     for r in s.call.order:
         record = s.records[r]
         if has(s.call.outputs, r):
@@ -73,14 +72,14 @@ def download(s: State, a: Download, design: Design) -> None:
         elif record.handle == NONE:  # A52.G1
             return finish(s, ErrorKind.LOST)
         else:
-            mask |= bit(record.handle)
-    return finish_download(s, mask, design)
+            wanted.append(record.handle)
+    return finish_download(s, wanted, design)
 
 
-def finish_download(s: State, mask: int, design: Design) -> None:
-    """Fetch the buffers in a mask; a null buffer kills the process under AT_DISPATCH (H-08)."""
+def finish_download(s: State, wanted: list[int], design: Design) -> None:
+    """Fetch buffers, in this order; a null one kills the process under AT_DISPATCH (H-08)."""
     s.payload.count("TransferFromDevice")
-    for row in rows(mask):
+    for row in wanted:
         if s.buffers[row].status == BufferStatus.DELETED:  # A52.G2
             return finish(s, ErrorKind.DELETED)
         if s.buffers[row].status != BufferStatus.VALUE:  # A52.G3

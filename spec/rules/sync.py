@@ -168,6 +168,10 @@ def export_leaves(s: State, design: Design) -> bool:
     return True
 
 
+KEY_OF_NOTHING = "nothing"
+"""Design.empty_list_has_own_key: the key of an empty list of tensors."""
+
+
 def post_order(s: State, a: PostOrder, design: Design) -> None:
     """A43. Number the parameters (§3.56). A parameter without a value means waiting for the running
     execution; a deleted one is an error."""
@@ -176,7 +180,7 @@ def post_order(s: State, a: PostOrder, design: Design) -> None:
     if design.validation == Validation.BEFORE_EFFECTS:
         if executes(call) and deliver(s, design):  # A43.G1: it failed while this call waited
             return
-    elif lacking and call.kind != CallKind.RUN_CACHED and not take_lock(s, design):  # A43.G2
+    elif lacking and not take_lock(s, design):  # A43.G2
         return
     if any([s.buffers[row].status == BufferStatus.DELETED for row in lacking]):  # A43.G3
         return finish(s, ErrorKind.DELETED)
@@ -185,7 +189,8 @@ def post_order(s: State, a: PostOrder, design: Design) -> None:
     call.donors = choose_donors(s, design)
     call.key = s.payload.key(design, call.force, call.roots, call.leaves, call.donors)
     if call.kind == CallKind.GRAPH_HASH:
-        return finish(s, value=call.key)
+        nothing = call.members == 0 and design.empty_list_has_own_key
+        return finish(s, value=KEY_OF_NOTHING if nothing else call.key)
     call.phase = Phase.LOOKUP
 
 
@@ -218,9 +223,9 @@ def lookup(s: State, a: Lookup, design: Design) -> None:
 def compile_program(s: State, a: Compile, design: Design) -> None:
     """A45. The program enters the cache under its key (§3.62, §3.63.11–13)."""
     call = s.call
+    s.payload.count_sample("InputOutputAliasCount", len(list(rows(call.donors))))
     if not s.device.allow_execution:  # A45.G1
         return finish(s, ErrorKind.REFUSED)
-    s.payload.count_sample("InputOutputAliasCount", len(list(rows(call.donors))))
     s.payload.count("CompileTime")
     if a.fails:  # A45.G2
         return finish(s, ErrorKind.COMPILE_FAILED)

@@ -98,6 +98,7 @@ def put_host_data(s: State, record: Record, at_once: bool, design: Design) -> No
     s.payload.count("IrValueTensorToXlaData")
     own(s, row, record, design)
     set_ir_leaf(s, record, row)
+    record.alias_id = record.id
 
 
 def create_placeholder(s: State, a: CreatePlaceholder, design: Design) -> None:
