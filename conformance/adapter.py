@@ -1,22 +1,24 @@
 """What an executor has to offer to be held to the law: the adapter protocol.
 
 An adapter stands for one process with one device. It is found under its name among the entry points
-of the group ``markstep.adapters``, or as ``module:attribute``.
+of the group ``markstep.adapters``, or as ``module:attribute``, or it is any program that speaks the
+process protocol: ``exec:command``.
 """
 
 import inspect
 import os
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from importlib import import_module
 from importlib.metadata import entry_points
 from typing import Protocol, TypeAlias
 
 from markstep.spec import vocabulary as v
-from markstep.spec.design import Design
+from markstep.spec.design import DESIGNS, Design
 
 GROUP = "markstep.adapters"
+EXEC = "exec:"
 
 ENVIRONMENT = "environment"
 """An execution that nobody waits for ends by A30 or A31 and never otherwise."""
@@ -41,6 +43,14 @@ NEEDS: dict[type, str] = {
 }
 """The capability that an action needs; actions that are not here need none."""
 
+SCALAR_TENSORS = "scalar_tensors"
+"""Host data of no dimensions become a tensor in the same way as others."""
+ANY_OP_IN_PLACE = "any_op_in_place"
+"""A04 takes every op; without it, those that have an in-place form in PyTorch."""
+WARM_UP_SYNC = "warm_up_sync"
+"""A13 takes ``sync``."""
+UPLOAD_ON_COPY = "upload_on_copy"
+"""A07 takes ``upload``: what is copied from the host is sent at once."""
 HOST_ONLY = "host_only"
 """Tensors can be made from host data that is not uploaded yet."""
 FAULTS = "faults"
@@ -49,7 +59,18 @@ FAULTS = "faults"
 VIEWS = "views"
 """What `observe` shows has the form of the law's own records and buffers, and is compared."""
 
-ALL_CAPABILITIES: frozenset[str] = frozenset((*NEEDS.values(), HOST_ONLY, FAULTS, VIEWS))
+ALL_CAPABILITIES: frozenset[str] = frozenset(
+    (
+        *NEEDS.values(),
+        SCALAR_TENSORS,
+        ANY_OP_IN_PLACE,
+        WARM_UP_SYNC,
+        UPLOAD_ON_COPY,
+        HOST_ONLY,
+        FAULTS,
+        VIEWS,
+    )
+)
 
 
 class AdapterError(Exception):
@@ -80,30 +101,55 @@ class Adapter(Protocol):
 Factory: TypeAlias = Callable[..., Adapter]
 
 
-def needed_capability(action: v.Action) -> str | None:
-    """The capability without which an adapter cannot do the action, if it needs one."""
+def described_by(adapter: Adapter) -> Design | None:
+    """The design that an adapter says its executor has, if it says so (``described_by``).
+
+    The comparison then goes by that design, and another one asked for says which claims must hold.
+    """
+    name = getattr(adapter, "described_by", "")
+    if name and name not in DESIGNS:
+        raise AdapterError(f"described_by is {name!r}; known designs: {', '.join(DESIGNS)}")
+    return DESIGNS[name] if name else None
+
+
+def needed_capabilities(action: v.Action) -> Iterator[str]:
+    """The capabilities without which an adapter cannot do the action."""
+    if type(action) in NEEDS:
+        yield NEEDS[type(action)]
     if isinstance(action, v.CreateFromHost | v.CopyFromHost) and not action.upload:
-        return HOST_ONLY
+        yield HOST_ONLY
+    if isinstance(action, v.CopyFromHost) and action.upload:
+        yield UPLOAD_ON_COPY
+    if isinstance(action, v.CreateFromHost | v.CreatePlaceholder) and not action.shape:
+        yield SCALAR_TENSORS
     if isinstance(action, v.Apply | v.AssignInPlace) and action.op in v.FAULTY_OPS:
-        return FAULTS
-    return NEEDS.get(type(action))
+        yield FAULTS
+    if isinstance(action, v.AssignInPlace) and action.op in NOT_IN_PLACE:
+        yield ANY_OP_IN_PLACE
+    if isinstance(action, v.WarmUp) and action.sync:
+        yield WARM_UP_SYNC
 
 
-def missing_capability(adapter: Adapter, action: v.Action) -> str | None:
-    """The capability that the action needs and the adapter does not declare, if any."""
-    needed = needed_capability(action)
-    return needed if needed is not None and needed not in adapter.capabilities else None
+NOT_IN_PLACE = ("matmul", *v.FAULTY_OPS)
+"""Ops that have no in-place form in PyTorch."""
+
+
+def missing_capability(capabilities: frozenset[str], action: v.Action) -> str | None:
+    """The first capability that the action needs and that is not declared, if any."""
+    return next((word for word in needed_capabilities(action) if word not in capabilities), None)
 
 
 def load(name: str) -> Factory:
     """The adapter class with this name. Raises AdapterError when there is none."""
+    if name.startswith(EXEC):
+        return _load_command(name.removeprefix(EXEC))
     if ":" in name:
         return _load_attribute(name)
     found = {point.name: point for point in entry_points(group=GROUP)}
     if name not in found:
         raise AdapterError(
             f"unknown adapter {name!r}; installed: {', '.join(sorted(found)) or 'none'}; "
-            "or write module:attribute"
+            "or write module:attribute, or exec:command"
         )
     try:
         factory: Factory = found[name].load()
@@ -111,6 +157,12 @@ def load(name: str) -> Factory:
         what = _described(error)
         raise AdapterError(f"adapter {name!r} ({found[name].value}): {what}") from error
     return factory
+
+
+def _load_command(command: str) -> Factory:
+    from markstep.conformance.process.child import ProcessAdapter  # it stands on this module
+
+    return lambda: ProcessAdapter(command)
 
 
 def _load_attribute(name: str) -> Factory:

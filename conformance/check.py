@@ -5,7 +5,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
 
-from markstep.conformance.adapter import ALL_CAPABILITIES, NEEDS, AdapterError, Factory, load
+from markstep.conformance.adapter import (
+    ALL_CAPABILITIES,
+    NEEDS,
+    AdapterError,
+    Factory,
+    described_by,
+    load,
+)
 from markstep.conformance.claims import ClaimWatch, all_claims
 from markstep.conformance.lockstep.deadline import LIMIT_S
 from markstep.conformance.lockstep.play import Player
@@ -20,6 +27,7 @@ from markstep.conformance.suite.scenarios import SCENARIOS
 from markstep.conformance.verdict import Verdict
 from markstep.spec import SPEC_VERSION
 from markstep.spec.design import SOUND, Design
+from markstep.spec.invariants import broken_by
 from markstep.spec.machine import ACTIONS
 from markstep.spec.state import Phase
 from markstep.spec.trace import SUFFIX, TraceError, read_trace
@@ -94,9 +102,15 @@ class Run:
     def __init__(
         self, player: Player, design: Design, profile: str, seed: int, most_failures: int
     ) -> None:
-        self.player, self.design, self.profile, self.seed = player, design, PROFILES[profile], seed
+        self.player, self.profile, self.seed = player, PROFILES[profile], seed
+        described = described_by(player.adapter)
+        self.law = player.design = described or design
+        """What the executor is compared with, step by step."""
+        self.known = broken_by(design) if design == described else frozenset[str]()
+        """Claims that the executor is known to break, and that are not asked for."""
         self.most_failures = most_failures
-        self.counts, self.watch = Counts(), ClaimWatch(all_claims().values())
+        self.counts = Counts()
+        self.watch = ClaimWatch(all_claims().values(), ignore=self.known)
         self.begin, self.signatures = monotonic(), set[tuple[str, ...]]()
         self.hangs = self.errors = self.before = 0
         self.report = Report(
@@ -198,10 +212,16 @@ class Run:
             list(found.changed) if found else [],
             result.verdict,
             self.report.adapter,
-            self.design.name,
+            self.law.name,
             self.seed,
             known_hazards(found.id) if found else None,
+            code=self._code(result, found.statement if found else ""),
         )
+
+    def _code(self, result: ProgramResult, title: str) -> str:
+        """The program in the words of the executor's users, if the adapter knows them."""
+        write = getattr(self.player.adapter, "as_code", None)
+        return str(write(result.program[: result.step + 1], title)) if write else ""
 
     def finished(self) -> Report:
         """The report, with everything that was counted."""
@@ -212,6 +232,8 @@ class Run:
             report.notes.append(f"ended early, after {early}")
         report.steps, report.small_steps = self.counts.steps, watch.small_steps
         report.actions, report.claims = self.counts.actions, watch.counts
+        for id in self.known:
+            report.claims[id].known = True
         verdicts = {failure.verdict for failure in report.failures}
         for verdict in (Verdict.ERROR, Verdict.VIOLATES):
             if verdict in verdicts:

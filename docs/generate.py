@@ -23,6 +23,7 @@ from markstep.spec import design, vocabulary
 from markstep.spec.invariants import CLAIMS, GRAPH_CLAIMS, LEFT_OUT, Claim, GraphClaim
 from markstep.spec.machine import ACTIONS, Rule
 from markstep.spec.state import Phase
+from protocol_schema import protocol_schema
 from sync_table import sync_page
 
 DOCS = Path(__file__).parent
@@ -38,7 +39,7 @@ def main() -> int:
     check = parser.parse_args().check
     stale = []
     for name, page in PAGES.items():
-        path, text = DOCS / name, NOTICE + page()
+        path, text = DOCS / name, page() if name.endswith(".json") else NOTICE + page()
         if path.exists() and path.read_text(encoding="utf-8") == text:
             continue
         stale.append(name)
@@ -336,6 +337,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "reference/reduction.md": reduction,
     "reference/rules.md": rules,
     "reference/calls.md": sync_page,
+    "reference/protocol.schema.json": protocol_schema,
 }
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ from typing import Any
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, precondition, rule
 
-from markstep.conformance.adapter import Factory, make, needed_capability
+from markstep.conformance.adapter import Factory, make, missing_capability
 from markstep.conformance.claims import ClaimWatch, all_claims
 from markstep.conformance.lockstep.session import Counts, Session
 from markstep.conformance.programs import illegal
@@ -124,8 +124,7 @@ class Lockstep(RuleBasedStateMachine):
         return self._possible[kind]
 
     def _may(self, state: State, action: Action) -> bool:
-        needed = needed_capability(action)
-        if needed is not None and needed not in self.adapter.capabilities:
+        if missing_capability(self.adapter.capabilities, action) is not None:
             return False
         if not enabled(state, action, self.design) or not fits(state, action):
             return False

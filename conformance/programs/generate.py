@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from math import prod
 from random import Random
 
-from markstep.conformance.adapter import ALL_CAPABILITIES, needed_capability
+from markstep.conformance.adapter import ALL_CAPABILITIES, SCALAR_TENSORS, missing_capability
 from markstep.conformance.programs import illegal
 from markstep.conformance.programs.exactness import stays_exact
 from markstep.conformance.programs.motifs import MOTIFS
@@ -42,6 +42,7 @@ LAYOUTS = (
     (3, ((2, 2), DType.S32)),
     (2, ((), DType.F32)),
 )
+LAYOUTS_OF_ARRAYS = LAYOUTS[:-1]
 SCALARS = (2, 1, 0, -1, 3, 2.5)
 
 
@@ -90,8 +91,7 @@ class Chooser:
 
     def supported(self, action: Action) -> bool:
         """Whether the adapter can do the action at all."""
-        needed = needed_capability(action)
-        return needed is None or needed in self.capabilities
+        return missing_capability(self.capabilities, action) is None
 
     def possible(self, state: State, action: Action) -> bool:
         """Whether the law lets the action happen here and its values stay exact."""
@@ -155,10 +155,14 @@ class Chooser:
 
     def create(self, state: State) -> Action:
         """A new tensor from the host: possible in every state."""
-        shape, dtype = self.source.weighted(LAYOUTS)
+        shape, dtype = self._layout()
         value = self._values(shape)
         host_only = self.source.percent(30) and "host_only" in self.capabilities
         return v.CreateFromHost(self.fresh(), value, shape, dtype, not host_only)
+
+    def _layout(self) -> tuple[tuple[int, ...], DType]:
+        scalars = SCALAR_TENSORS in self.capabilities
+        return self.source.weighted(LAYOUTS if scalars else LAYOUTS_OF_ARRAYS)
 
     def _values(self, shape: tuple[int, ...]) -> tuple[int, ...]:
         first = 1 + self.source.below(5)
@@ -168,7 +172,7 @@ class Chooser:
         return self.create(state)
 
     def _placeholder(self, state: State, live: list[TensorName]) -> Action:
-        shape, dtype = self.source.weighted(LAYOUTS)
+        shape, dtype = self._layout()
         return v.CreatePlaceholder(self.fresh(), shape, dtype)
 
     def _operation(self, ops: Sequence[tuple[int, str]]) -> tuple[str, v.Number | None]:

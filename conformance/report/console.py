@@ -160,7 +160,8 @@ def failure_lines(failure: Failure, report: Report) -> Iterable[Text]:
         yield _labelled("changed" if i == 0 else "", line)
     yield _labelled("expected", failure.expected)
     yield _labelled("observed", failure.observed)
-    for label, value in (("known as", failure.issue), ("trace", failure.trace_file)):
+    more = (failure.issue, failure.trace_file, failure.code_file)
+    for label, value in zip(("known as", "trace", "code"), more, strict=True):
         if value:
             yield _labelled(label, value)
     if failure.replay:

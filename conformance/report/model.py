@@ -37,12 +37,14 @@ class ClaimCount:
     broken: int = 0
     complete: bool = True
     """Everything within the bound was looked at."""
+    known: bool = False
+    """That it is broken was known before, and is not asked."""
 
     @property
     def verdict(self) -> Verdict:
         """A claim that was never exercised, or not everywhere, is inconclusive."""
         if self.broken:
-            return Verdict.VIOLATES
+            return Verdict.KNOWN if self.known else Verdict.VIOLATES
         sure = self.witnessed and self.complete
         return Verdict.CONFORMS if sure else Verdict.INCONCLUSIVE
 
@@ -73,6 +75,9 @@ class Failure:
     """The command that shows this failure again."""
     name: str = ""
     """The claim's or action's name, e.g. placeholder_has_one_writer."""
+    code: str = ""
+    """The program in the words of the executor's users, where the adapter can write it."""
+    code_file: str | None = None
 
 
 @dataclass

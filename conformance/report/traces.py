@@ -20,6 +20,10 @@ def save_traces(report: Report, directory: Path) -> None:
         path = directory / _name(failure, report, taken)
         write_atomically(path, dumps(trace_of(failure, report)))
         failure.trace_file = str(path)
+        if failure.code:
+            script = path.with_name(path.name.removesuffix(SUFFIX) + ".py")
+            write_atomically(script, failure.code)
+            failure.code_file = str(script)
         if not failure.replay:
             adapter = f" --adapter {failure.adapter}" if failure.adapter else ""
             failure.replay = f"markstep replay {path}{adapter}"

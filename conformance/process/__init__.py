@@ -1,0 +1,1 @@
+"""Executors in processes of their own, in any language: JSON lines on standard input and output."""
