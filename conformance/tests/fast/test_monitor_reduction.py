@@ -146,7 +146,6 @@ def test_every_error_kind_but_those_of_other_designs_has_a_text() -> None:
         ErrorKind.NONE,
         ErrorKind.CRASH,
         ErrorKind.UNMATERIALIZED,
-        ErrorKind.REFUSED,
         ErrorKind.PENDING_INPUT,
         ErrorKind.BAD_ARGUMENT,
     }
