@@ -1,7 +1,8 @@
 """The main job: the suite and generated programs in lockstep, until enough was compared."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
 from time import monotonic
 
@@ -14,6 +15,8 @@ from markstep.conformance.adapter import (
     load,
 )
 from markstep.conformance.claims import ClaimWatch, all_claims
+from markstep.conformance.known.judging import Known, excuse, real
+from markstep.conformance.known.lists import KnownFailure
 from markstep.conformance.lockstep.deadline import LIMIT_S
 from markstep.conformance.lockstep.play import Player
 from markstep.conformance.lockstep.session import Counts, ProgramResult, ended
@@ -73,16 +76,20 @@ def check(
     limit_s: float = LIMIT_S,
     most_failures: int = MOST_FAILURES,
     suite: bool = True,
+    known: Sequence[KnownFailure] = (),
+    strict: bool = False,
 ) -> Report:
     """Hold an executor to the law under a design.
 
     ``adapter``: a name or a factory. ``examples``: a folder with traces of earlier failures, which
     come first. ``limit_s``: how long one action may take. ``most_failures``: how many different
-    ones are enough. ``suite``: the programs that are shipped come before all others. Raises
-    AdapterError if there is no executor to check.
+    ones are enough. ``suite``: the programs that are shipped come before all others. ``known``:
+    failures that are listed and do not count; ``strict``: one that does not fail any more does.
+    Raises AdapterError if there is no executor to check.
     """
     factory = load(adapter) if isinstance(adapter, str) else adapter
-    run = Run(Player(factory, design, limit_s), design, profile, seed, most_failures)
+    run = Run(Player(factory, design, limit_s), design, profile, seed, most_failures, known)
+    run.report.strict = strict
     try:
         run.first(suite_programs() if suite else (), "of the suite")
         run.first(saved_programs(examples, design), "saved from earlier failures")
@@ -100,17 +107,25 @@ class Run:
     """One run: what was counted, and what failed."""
 
     def __init__(
-        self, player: Player, design: Design, profile: str, seed: int, most_failures: int
+        self,
+        player: Player,
+        design: Design,
+        profile: str,
+        seed: int,
+        most_failures: int,
+        known: Sequence[KnownFailure] = (),
     ) -> None:
         self.player, self.profile, self.seed = player, PROFILES[profile], seed
         described = described_by(player.adapter)
         self.law = player.design = described or design
         """What the executor is compared with, step by step."""
         self.known = broken_by(design) if design == described else frozenset[str]()
-        """Claims that the executor is known to break, and that are not asked for."""
+        """Claims that the design asked for is known to break."""
+        adapter = player.adapter
+        self.listed = Known(known, adapter.name, adapter.version, date.today())
         self.most_failures = most_failures
         self.counts = Counts()
-        self.watch = ClaimWatch(all_claims().values(), ignore=self.known)
+        self.watch = ClaimWatch(all_claims().values(), ignore=self.known | self.listed.claims)
         self.begin, self.signatures = monotonic(), set[tuple[str, ...]]()
         self.hangs = self.errors = self.before = 0
         self.report = Report(
@@ -135,7 +150,7 @@ class Run:
 
     def stopped_by(self) -> str | None:
         """What ends the run before enough was compared, if anything."""
-        if len(self.report.failures) >= self.most_failures:
+        if real(self.report.failures) >= self.most_failures:
             return f"{self.most_failures} different failures"
         if self.hangs >= MOST_HANGS:
             return f"{MOST_HANGS} programs that hang"
@@ -172,7 +187,9 @@ class Run:
             self.watch.ignore.add(result.divergence.id)
         if signature not in self.signatures:
             self.signatures.add(signature)
-            self.report.failures.append(self.failure(self._shrunk(result, signature)))
+            failure = self.failure(self._shrunk(result, signature))
+            excuse(failure, signature[1], self.listed)
+            self.report.failures.append(failure)
 
     def _shrunk(self, result: ProgramResult, signature: tuple[str, ...]) -> ProgramResult:
         """The shortest program that fails in the same way, with what it shows.
@@ -234,6 +251,7 @@ class Run:
         report.actions, report.claims = self.counts.actions, watch.counts
         for id in self.known:
             report.claims[id].known = True
+        self.listed.judge(report)
         verdicts = {failure.verdict for failure in report.failures}
         for verdict in (Verdict.ERROR, Verdict.VIOLATES):
             if verdict in verdicts:

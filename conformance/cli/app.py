@@ -58,6 +58,13 @@ def run(
     seed: Annotated[
         int | None, Parameter(converter=whole, help="Default: random, and printed; 0 if CI is set.")
     ] = None,
+    known: Annotated[
+        list[str] | None,
+        Parameter(help="A list of known failures: shipped, or a TOML file.", negative=""),
+    ] = None,
+    strict: Annotated[
+        bool, Parameter(help="A known failure that does not fail any more fails.", negative="")
+    ] = False,
     junit_xml: Junit = None,
     json: JsonFile = None,
     out: Out = OUT,
@@ -65,7 +72,8 @@ def run(
     """Hold an executor to the law: the suite and generated programs, in lockstep."""
     from markstep.conformance.cli.verbs import Outputs, run_verb
 
-    return run_verb(adapter, design, profile, seed, Outputs(junit_xml, json, out))
+    outputs = Outputs(junit_xml, json, out)
+    return run_verb(adapter, design, profile, seed, outputs, known or [], strict)
 
 
 @app.command

@@ -17,6 +17,7 @@ from markstep.conformance.cli.files import check_directory, check_writable, find
 from markstep.conformance.cli.progress import Progress
 from markstep.conformance.cli.usage import UsageError, complain, pick, reader_may_leave
 from markstep.conformance.exit_codes import ExitCode
+from markstep.conformance.known.lists import KnownFailure, ListError, read_list
 from markstep.conformance.report.console import console, print_report
 from markstep.conformance.report.model import Report
 from markstep.conformance.report.traces import save_traces
@@ -48,13 +49,20 @@ class Outputs:
 
 
 def run_verb(
-    adapter: str, design: str, profile: str, seed: int | None, outputs: Outputs
+    adapter: str,
+    design: str,
+    profile: str,
+    seed: int | None,
+    outputs: Outputs,
+    known: list[str],
+    strict: bool,
 ) -> ExitCode:
     """`markstep run`."""
     from markstep.conformance.check import PROFILES, check
 
     pick("--profile", profile, PROFILES)
     law = the_design(design)
+    listed = the_lists(known)
     outputs.check()
     factory = the_adapter(adapter)
     if seed is None:
@@ -69,11 +77,15 @@ def run_verb(
             seed=seed,
             progress=progress,
             examples=outputs.out,
+            known=listed,
+            strict=strict,
         )
     report.adapter = adapter
     for failure in report.failures:
         failure.adapter = adapter
-    report.again = again("run", adapter=adapter, design=design, profile=profile, seed=seed)
+    lists: dict[str, object] = {"known": known}
+    report.again = again("run", adapter=adapter, design=design, profile=profile, seed=seed, **lists)
+    report.again += " --strict" if strict else ""
     return finish(report, outputs)
 
 
@@ -187,6 +199,14 @@ def finish(report: Report, outputs: Outputs) -> ExitCode:
 def the_design(name: str, option: str = "--design") -> Design:
     """The design that an option names. Raises UsageError."""
     return DESIGNS[pick(option, name, DESIGNS)]
+
+
+def the_lists(names: list[str]) -> list[KnownFailure]:
+    """The entries of the lists that an option names. Raises UsageError."""
+    try:
+        return [entry for name in names for entry in read_list(name)]
+    except ListError as error:
+        raise UsageError("--known", str(error)) from error
 
 
 def the_adapter(name: str) -> Factory:

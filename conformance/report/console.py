@@ -186,6 +186,8 @@ def _labelled(label: str, text: str) -> Text:
 
 def print_verdict(report: Report, to: Console) -> None:
     """The last lines: the verdict, the amount of work, what stays open, how to run it again."""
+    for fixed in report.fixed:
+        to.print(Text(f"fixed: {fixed}", "yellow" if report.strict else ""), soft_wrap=True)
     for note in (*report.vacuous, *report.notes):
         to.print(Text(f"note: {note}"), soft_wrap=True)
     to.print()

@@ -38,13 +38,17 @@ class ClaimCount:
     complete: bool = True
     """Everything within the bound was looked at."""
     known: bool = False
-    """That it is broken was known before, and is not asked."""
+    """The design that is asked for is known to break it."""
+    listed: bool = False
+    """It is on a list of known failures."""
 
     @property
     def verdict(self) -> Verdict:
         """A claim that was never exercised, or not everywhere, is inconclusive."""
         if self.broken:
-            return Verdict.KNOWN if self.known else Verdict.VIOLATES
+            return Verdict.KNOWN if self.known or self.listed else Verdict.VIOLATES
+        if self.listed and self.witnessed:
+            return Verdict.FIXED
         sure = self.witnessed and self.complete
         return Verdict.CONFORMS if sure else Verdict.INCONCLUSIVE
 
@@ -119,6 +123,10 @@ class Report:
     """One per log or trace file, where the run is about files."""
     again: str = ""
     """The command that does the same once more."""
+    fixed: list[str] = field(default_factory=list)
+    """What is listed as a known failure and did not fail."""
+    strict: bool = False
+    """Such a thing is a failure, too."""
     interrupted: bool = False
     """The user pressed Ctrl-C: the report covers what was done until then."""
 
@@ -138,6 +146,8 @@ class Report:
             return ExitCode.INTERRUPTED
         verdicts = {self.verdict, *(failure.verdict for failure in self.failures)}
         codes = [CODES.get(verdict, ExitCode.CONFORMS) for verdict in verdicts]
+        if self.strict and self.fixed:
+            codes.append(ExitCode.VIOLATES)
         if self.vacuous or not self.steps:
             codes.append(ExitCode.VACUOUS)
         return worst(codes)
@@ -176,6 +186,7 @@ class Report:
             "subjects": [vars(subject).copy() for subject in self.subjects],
             "failures": [failure_to_json(failure) for failure in self.failures],
             "vacuous": list(self.vacuous),
+            "fixed": list(self.fixed),
             "notes": list(self.notes),
         }
 

@@ -1,0 +1,1 @@
+"""Failures that are known: lists as TOML, shipped and the user's own."""
