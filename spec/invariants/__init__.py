@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from markstep.spec.design import TORCH_XLA_2_9, Design
 from markstep.spec.invariants import (
     buffers,
+    calls,
     donation,
     keys,
     lemmas,
@@ -20,7 +21,7 @@ from markstep.spec.state import State
 
 __all__ = ["CLAIMS", "GRAPH_CLAIMS", "LEFT_OUT", "Claim", "GraphClaim", "Kind", "Step", "broken"]
 
-_FAMILIES = (records, buffers, donation, sync, programs, locks, keys, lemmas)
+_FAMILIES = (records, buffers, donation, sync, programs, locks, keys, lemmas, calls)
 """Imported so that each registers its claims."""
 
 LEFT_OUT: dict[str, str] = {
@@ -56,7 +57,10 @@ LEFT_OUT: dict[str, str] = {
 }
 """Invariants of semantics.md §6 that are no claims of this core, and why."""
 
-CLAIMS_IN_ORDER: tuple[Claim, ...] = tuple(CLAIMS[id] for id in sorted(CLAIMS))
+CLAIMS_IN_ORDER: tuple[Claim, ...] = tuple(
+    sorted(CLAIMS.values(), key=lambda claim: (len(claim.id), claim.id))
+)
+"""By number."""
 
 
 def broken_by(design: Design) -> frozenset[str]:

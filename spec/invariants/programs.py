@@ -64,7 +64,8 @@ def unexecutable_graphs_are_refused(t: Step) -> bool:
 )
 def runs_by_key_survive_eviction(t: Step) -> bool:
     """Running a graph by its key never fails because the cache has no entry."""
-    return not (isinstance(t.action, Lookup) and t.after.raised == ErrorKind.UNKNOWN_GRAPH)
+    asked = isinstance(t.action, Lookup) and t.returned
+    return not (asked and t.after.raised == ErrorKind.UNKNOWN_GRAPH)
 
 
 @claim(

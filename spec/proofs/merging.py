@@ -13,7 +13,17 @@ from types import FunctionType
 from typing import Any, TypeAlias
 
 from markstep.spec import contract, machine, state
-from markstep.spec.invariants import buffers, donation, keys, lemmas, locks, programs, records, sync
+from markstep.spec.invariants import (
+    buffers,
+    calls,
+    donation,
+    keys,
+    lemmas,
+    locks,
+    programs,
+    records,
+    sync,
+)
 from markstep.spec.proofs.expressions import Expr, domain_of, substitute, values, var
 from markstep.spec.proofs.states import Case, unknown
 from markstep.spec.proofs.symbolic import Symbol, lift, lower, on_symbols, summary
@@ -48,7 +58,7 @@ PROPERTIES = (
     (state.Record, "reads"),
     (state.Buffer, "recipe_reads"),
 )
-CLAIM_MODULES = (buffers, donation, keys, lemmas, locks, programs, records, sync)
+CLAIM_MODULES = (buffers, calls, donation, keys, lemmas, locks, programs, records, sync)
 
 
 def looking() -> list[Any]:

@@ -6,7 +6,7 @@ each rule is one question to z3. A state from which a step breaks a claim is a c
 induction: nobody knows whether it can be reached.
 """
 
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Sequence, Set
 from dataclasses import dataclass, field
 from functools import cache
 from time import monotonic
@@ -18,7 +18,16 @@ from markstep.spec.contract import lost_records
 from markstep.spec.design import Design
 from markstep.spec.invariants import CLAIMS, Claim, Kind, Step
 from markstep.spec.machine import AnyAction
-from markstep.spec.proofs.expressions import Expr, const, domain_of, make, substitute, values, var
+from markstep.spec.proofs.expressions import (
+    Expr,
+    const,
+    domain_of,
+    evaluate,
+    make,
+    substitute,
+    values,
+    var,
+)
 from markstep.spec.proofs.instances import actions_in
 from markstep.spec.proofs.merging import merging
 from markstep.spec.proofs.solver import Solver, Undecided
@@ -104,7 +113,10 @@ class Induction:
 
     def __init__(self, case: Case, design: Design, claims: Sequence[Claim]) -> None:
         self.case, self.design, self.claims = case, design, claims
-        self.solver = Solver(AFTER)
+        self.solver = Solver()
+        """Knows what is assumed of the state before: which paths are there?"""
+        self.judge = Solver(AFTER)
+        """Knows the same, and what the claims say of the state after a step."""
         self.targets = {
             path: symbol.expr
             for path, symbol in fields_of(afterwards(case.records, case.buffers)).items()
@@ -115,7 +127,11 @@ class Induction:
         by = {self.targets[path]: e for path, e in self.before.items()}
         for claim in claims:
             if claim.kind == Kind.STATE:
-                self.solver.add(substitute(about_state(claim, case, design), by, {}))
+                after = about_state(claim, case, design)
+                assumed = substitute(after, by, {})
+                self.solver.add(assumed)
+                self.judge.add(assumed)
+                self.judge.literal(after)
 
     def check(self, action: AnyAction, failed: Set[str] = frozenset()) -> Finding:
         """The obligations of one action, but for claims of which a gap is known."""
@@ -132,14 +148,15 @@ class Induction:
             machine.take(state, action, self.design)
             return state
 
-        asked = self.solver.queries
-        for run, after in paths(code, self.solver):
-            if run.outside:
-                found.discarded += 1
-            elif after is not None:
-                found.paths += 1
-                self.check_path(action, run, after, found, failed)
-        found.questions = self.solver.queries - asked
+        asked = self.solver.queries + self.judge.queries
+        with self.solver.scope():
+            for run, after in paths(code, self.solver):
+                if run.outside:
+                    found.discarded += 1
+                elif after is not None:
+                    found.paths += 1
+                    self.check_path(action, run, after, found, failed)
+        found.questions = self.solver.queries + self.judge.queries - asked
         found.seconds = monotonic() - started
         return found
 
@@ -148,25 +165,37 @@ class Induction:
     ) -> None:
         """The one question of a path, asked again without the claims that it has found broken."""
         ends = {path: lift(value) for path, value in fields_of(after).items()}
-        equations = [(make("eq", self.targets[p], self.end(p, e)), True) for p, e in ends.items()]
         open_ = self.open_claims(action, ends)
         for id in {*failed, *(gap.claim for gap in found.gaps)}:
             open_.pop(id, None)
         if (typed := self.typed(ends, run)).op != "const":
             open_[TYPES] = typed
+        if not open_:
+            return
+        read = {variable for e in open_.values() for variable in e.variables}
+        if ends["lost"] is LATER:
+            read.update(_lost(self.case.records, self.case.buffers).variables)
+        with self.judge.scope():
+            for e, side in run.taken:
+                self.judge.add(e if side else make("not", e))
+            for path, e in ends.items():
+                if self.targets[path] in read:
+                    self.judge.add(make("eq", self.targets[path], self.end(path, e)))
+            self.find_gaps(action, open_, found)
+
+    def find_gaps(self, action: AnyAction, open_: dict[str, Expr], found: Finding) -> None:
+        """One state for each claim that the path can break."""
         while open_:
-            broken = const(0)
-            for e in open_.values():
-                broken = make("or", broken, make("not", e))
             try:
-                if not self.solver.feasible([*run.taken, *equations, (broken, True)]):
-                    return
+                example = self.judge.counterexample(open_.values())
             except Undecided:
                 found.unknown += list(open_)
                 return
-            for id in self.broken_in_model(open_):
+            if example is None:
+                return
+            given = {e.name: value for e, value in example.complete().items()}
+            for id in [id for id, e in open_.items() if not evaluate(e, example)]:
                 del open_[id]
-                given = {e.name: value for e, value in self.solver.model().items()}
                 found.gaps.append(Gap(id, self.case, action, given))
 
     def end(self, path: str, e: Expr) -> Expr:
@@ -204,13 +233,6 @@ class Induction:
                 one = make("or", one, make("eq", e, const(value)))
             fine = make("and", fine, one)
         return fine
-
-    def broken_in_model(self, open_: dict[str, Expr]) -> Iterator[str]:
-        """The claims that are false in the assignment just found."""
-        model = self.solver.z3.model()
-        for id, e in list(open_.items()):
-            if not model.eval(self.solver.logical(e), model_completion=True):
-                yield id
 
 
 LATER = var("later", frozenset(range(2)))

@@ -1,6 +1,7 @@
 """Expressions for z3, and questions to it that share what it has learned."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import z3
@@ -20,7 +21,7 @@ class Solver:
     """Facts, and whether some assignment agrees with them and with assumptions."""
 
     def __init__(self, free: str = "\0") -> None:
-        self.z3: Any = z3.SimpleSolver()
+        self.z3: Any = z3.SolverFor("QF_FD")
         self.free = free
         """Variables whose names begin so have no domain: they are defined by equations."""
         self.terms: dict[Expr, Any] = {}
@@ -41,14 +42,36 @@ class Solver:
             raise Undecided(self.z3.reason_unknown())
         return bool(answer == z3.sat)
 
-    def model(self) -> Mapping[Expr, int]:
+    def counterexample(self, claims: Iterable[Expr]) -> "Example | None":
+        """An assignment that makes one of the expressions false. Raises Undecided."""
+        negated = [z3.Not(self.literal(e)) for e in claims]
+        self.z3.push()
+        try:
+            self.z3.add(z3.Or(negated))
+            return self.example([])
+        finally:
+            self.z3.pop()
+
+    def example(self, decisions: Iterable[Decision]) -> "Example | None":
+        """An assignment that takes all of these decisions. Raises Undecided."""
+        return self.model() if self.feasible(decisions) else None
+
+    def model(self) -> "Example":
         """The assignment that the last question found."""
-        found = self.z3.model()
-        values: dict[Expr, int] = {}
-        for variable, term in self.variables.items():
-            value = found.eval(term, model_completion=True)
-            values[variable] = int(z3.is_true(value)) if variable.logical else _signed(value)
-        return values
+        return Example(self.z3.model(), dict(self.variables))
+
+    @contextmanager
+    def scope(self) -> Iterator[None]:
+        """What is defined while this lasts is forgotten afterwards: questions stay small."""
+        kept, known = dict(self.literals), dict(self.variables)
+        self.z3.push()
+        try:
+            yield
+        finally:
+            self.z3.pop()
+            self.literals = kept
+            for variable in self.variables.keys() - known.keys():
+                self._declare(variable)
 
     def literal(self, e: Expr) -> Any:
         """A z3 truth that stands for an expression."""
@@ -79,9 +102,13 @@ class Solver:
     def _variable(self, e: Expr) -> Any:
         made = z3.Bool(e.name) if e.logical else z3.BitVec(e.name, BITS)
         self.variables[e] = made
-        if not e.logical and not e.name.startswith(self.free):
-            self.z3.add(z3.Or([made == value for value in sorted(domain_of(e))]))
+        self._declare(e)
         return made
+
+    def _declare(self, e: Expr) -> None:
+        if not e.logical and not e.name.startswith(self.free):
+            made = self.variables[e]
+            self.z3.add(z3.Or([made == value for value in sorted(domain_of(e))]))
 
     def _operation(self, e: Expr) -> Any:
         if e.op == "ite":
@@ -91,6 +118,30 @@ class Solver:
             parts = [self.logical(arg) for arg in e.args]
             return {"and": z3.And, "or": z3.Or, "not": z3.Not}[e.op](*parts)
         return _OPERATIONS[e.op](*(self.number(arg) for arg in e.args))
+
+
+class Example(dict[Expr, int]):
+    """An assignment that z3 has found. Variables that it was not told of have their least value."""
+
+    def __init__(self, model: Any, terms: dict[Expr, Any]) -> None:
+        super().__init__()
+        self._model, self._terms = model, terms
+
+    def __missing__(self, variable: Expr) -> int:
+        self[variable] = value = self._found(variable)
+        return value
+
+    def _found(self, variable: Expr) -> int:
+        if variable not in self._terms:
+            return min(domain_of(variable))
+        value = self._model.eval(self._terms[variable], model_completion=True)
+        return int(z3.is_true(value)) if variable.logical else _signed(value)
+
+    def complete(self) -> "Example":
+        """The assignment with a value for every variable that z3 was told of."""
+        for variable in self._terms:
+            self[variable]
+        return self
 
 
 def _truth(term: Any, e: Expr) -> Any:

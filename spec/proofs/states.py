@@ -6,6 +6,7 @@ are enough, and the next id is one that nobody has. Executions are compared by a
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from itertools import permutations
 from math import factorial
 from operator import index
@@ -67,6 +68,7 @@ class Case:
         """Ids that can be in use: of each record, of its ancestor, and of each buffer's owner."""
         return 2 * self.records + self.buffers
 
+    @cache
     def domain(self, sort: Sort) -> tuple[int, ...]:
         """Every value of a sort."""
         new = NEW_IDS if self.anywhere else 0

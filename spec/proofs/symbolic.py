@@ -8,7 +8,7 @@ A question, code that only looks, can be run on all of its paths at once and giv
 (`summary`), so its branches do not multiply with those of the rule that asks it.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
@@ -25,8 +25,8 @@ Result = TypeVar("Result")
 class Oracle(Protocol):
     """Who decides what sets of values cannot."""
 
-    def feasible(self, decisions: list[Decision]) -> bool:
-        """Whether some state takes all of these decisions."""
+    def example(self, decisions: list[Decision]) -> Mapping[Expr, int] | None:
+        """A state that takes all of these decisions, if there is one."""
 
 
 class OutOfBound(Exception):
@@ -41,11 +41,13 @@ class Run:
     domains: dict[Expr, frozenset[int]] = field(default_factory=dict)
     known: dict[Expr, bool] = field(default_factory=dict)
     oracle: Oracle | None = None
+    example: Mapping[Expr, int] | None = None
+    """With an oracle: a state that takes the decisions taken so far."""
     taken: list[Decision] = field(default_factory=list)
     outside: bool = False
     """The path leads out of the bound."""
-    open: list[int] = field(default_factory=list)
-    """Positions of the decisions whose other side is still to be run."""
+    open: list[tuple[int, Mapping[Expr, int] | None]] = field(default_factory=list)
+    """Positions of the decisions whose other side is still to be run, with a state that does."""
 
     def decide(self, e: Expr) -> bool:
         """The truth of an expression on this path; a fork if it can be both."""
@@ -68,13 +70,16 @@ class Run:
         position = len(self.taken)
         if position < len(self.prefix):
             return self.prefix[position][1]
-        if self.oracle is not None:
-            if not self.oracle.feasible([*self.taken, (e, True)]):
-                return False
-            if not self.oracle.feasible([*self.taken, (e, False)]):
-                return True
-        self.open.append(position)
-        return True
+        if self.oracle is None:
+            self.open.append((position, None))
+            return True
+        if self.example is None:
+            self.example = self.oracle.example(self.taken)
+        side = self.example is None or bool(ex.evaluate(e, self.example))
+        other = self.oracle.example([*self.taken, (e, not side)])
+        if other is not None:
+            self.open.append((position, other))
+        return side
 
     def learn(self, e: Expr, side: bool) -> None:
         """What follows from a decision for the values that are left."""
@@ -114,17 +119,18 @@ def paths(
     code: Callable[[], Result], oracle: Oracle | None = None
 ) -> Iterator[tuple[Run, Result | None]]:
     """Every path through code with its result; None: it leads out of the bound."""
-    todo: list[list[Decision]] = [[]]
+    todo: list[tuple[list[Decision], Mapping[Expr, int] | None]] = [([], None)]
     while todo:
-        run = Run(todo.pop(), oracle=oracle)
+        prefix, example = todo.pop()
+        run = Run(prefix, oracle=oracle, example=example)
         result: Result | None
         try:
             result = follow(run, code)
         except OutOfBound:
             result, run.outside = None, True
-        for position in run.open:
+        for position, other in run.open:
             e, side = run.taken[position]
-            todo.append([*run.taken[:position], (e, not side)])
+            todo.append(([*run.taken[:position], (e, not side)], other))
         yield run, result
 
 
@@ -137,7 +143,7 @@ def summary(code: Callable[[], Any]) -> Any:
         if not run.open:
             return result
         tree = lift(result)
-        for position in reversed(run.open):
+        for position, _ in reversed(run.open):
             e, side = run.taken[position]
             other = lift(explore([*run.taken[:position], (e, not side)]))
             tree = ite(e, tree, other)
