@@ -20,7 +20,14 @@ from markstep.conformance.logs.errortexts import ERROR_TEXTS
 from markstep.conformance.logs.recorded import IDLE_COUNTERS, MODELLED_COUNTERS, UNMODELLED_COUNTERS
 from markstep.conformance.logs.reduction import NOT_MODELLED, REDUCTION, Row
 from markstep.spec import design, vocabulary
-from markstep.spec.invariants import CLAIMS, GRAPH_CLAIMS, LEFT_OUT, Claim, GraphClaim
+from markstep.spec.invariants import (
+    CLAIMS_IN_ORDER,
+    GRAPH_CLAIMS,
+    LEFT_OUT,
+    Claim,
+    GraphClaim,
+    by_number,
+)
 from markstep.spec.machine import ACTIONS, Rule
 from markstep.spec.state import Phase
 from protocol_schema import protocol_schema
@@ -264,8 +271,7 @@ def flat(text: str) -> str:
 
 def invariants() -> str:
     """The page of the claims, by what they speak of."""
-    claims = sorted(CLAIMS.values(), key=lambda claim: claim.id)
-    graphs = [GRAPH_CLAIMS[id] for id in sorted(GRAPH_CLAIMS)]
+    graphs = [GRAPH_CLAIMS[id] for id in sorted(GRAPH_CLAIMS, key=by_number)]
     return (
         "# Invariants\n\n"
         "Every claim of the law, in its own words. Under the design `sound` all of them hold; the\n"
@@ -278,7 +284,7 @@ def invariants() -> str:
         "A *state* claim speaks of every reachable state, a *step* claim of every small step.\n\n"
         + table(
             ("id", "kind", "claim", "why it matters", "broken by"),
-            [(claim_id(c), c.kind.value, *claim_text(c)) for c in claims],
+            [(claim_id(c), c.kind.value, *claim_text(c)) for c in CLAIMS_IN_ORDER],
         )
         + "\n## Of graphs\n\n"
         "The graph law: checked by enumeration of all small graphs.\n\n"

@@ -13,7 +13,7 @@ from markstep.conformance.verdict import Verdict
 from markstep.spec.alphabet import Bound
 from markstep.spec.design import Design
 from markstep.spec.explore import explore
-from markstep.spec.invariants import CLAIMS, GRAPH_CLAIMS, GraphClaim
+from markstep.spec.invariants import CLAIMS, GRAPH_CLAIMS, GraphClaim, by_number
 from markstep.spec.invariants.keys import Violation
 from markstep.spec.machine import AnyAction, step
 from markstep.spec.search import Exploration, Search
@@ -61,7 +61,7 @@ def explore_report(design: Design, bound: Bound, claims: Sequence[str], tell: Te
 
     with Interrupts() as interrupts:
         result = explore(design, bound, watch)
-    wanted = claims or sorted([*CLAIMS, *GRAPH_CLAIMS])
+    wanted = claims or sorted([*CLAIMS, *GRAPH_CLAIMS], key=by_number)
     report = report_of(result, [id for id in wanted if id in CLAIMS])
     judge_graphs(report, design, [id for id in wanted if id in GRAPH_CLAIMS])
     report.verdict = verdict_of(result, report)

@@ -66,7 +66,7 @@ def claims() -> Rows:
 
     return [
         {"id": id, "invariant": name, "statement": statement}
-        for id, (name, statement) in sorted(claim_names().items())
+        for id, (name, statement) in claim_names().items()
     ]
 
 

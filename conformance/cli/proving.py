@@ -10,7 +10,7 @@ from markstep.conformance.cli.usage import UsageError, pick, reader_may_leave
 from markstep.conformance.exit_codes import ExitCode
 from markstep.conformance.report.console import console, print_table
 from markstep.spec.design import Design
-from markstep.spec.invariants import CLAIMS
+from markstep.spec.invariants import CLAIMS, by_number
 from markstep.spec.proofs.obligations import PAYLOAD, Gap
 from markstep.spec.proofs.prove import Outcome, Proof, in_words, prove, replay
 from markstep.spec.state import NONE, Sort, State, sorts
@@ -43,7 +43,7 @@ def table(proof: Proof) -> Table:
     found = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for name in ("id", "verdict", "claim"):
         found.add_column(name, header_style="bold", no_wrap=name != "claim", overflow="fold")
-    for id, outcome in sorted(proof.outcomes.items()):
+    for id, outcome in sorted(proof.outcomes.items(), key=lambda item: by_number(item[0])):
         found.add_row(id, outcome.value, CLAIMS[id].statement)
     return found
 

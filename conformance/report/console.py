@@ -14,7 +14,7 @@ from rich.text import Text
 
 from markstep.conformance.exit_codes import ExitCode
 from markstep.conformance.report.model import ActionCount, ClaimCount, Failure, Report, Subject
-from markstep.conformance.report.names import action_names, claim_names
+from markstep.conformance.report.names import action_names, claim_names, claims_in_order
 from markstep.conformance.show import show_program
 from markstep.conformance.verdict import Verdict
 
@@ -102,7 +102,8 @@ def claim_table(claims: dict[str, ClaimCount]) -> Table:
     """One line per claim: was it broken, and was it exercised at all."""
     table = _table("id", "invariant", "verdict", "checked", "witnessed", "broken")
     names = claim_names()
-    for id, count in sorted(claims.items()):
+    for id in claims_in_order(claims):
+        count = claims[id]
         said = _verdict(count.verdict)
         if count.verdict == Verdict.INCONCLUSIVE:
             said = Text("not witnessed", "yellow")

@@ -12,7 +12,7 @@ from junitparser import Failure as JUnitFailure
 
 from markstep.conformance.report.console import failure_lines
 from markstep.conformance.report.model import Report
-from markstep.conformance.report.names import action_names, claim_names
+from markstep.conformance.report.names import action_names, claim_names, claims_in_order
 from markstep.conformance.verdict import Verdict
 
 
@@ -45,7 +45,8 @@ def _suite(name: str, cases: list[TestCase], report: Report) -> TestSuite:
 
 def _claims(report: Report) -> Iterable[TestCase]:
     names = claim_names()
-    for id, count in sorted(report.claims.items()):
+    for id in claims_in_order(report.claims):
+        count = report.claims[id]
         case = _case("claims", f"{id} {names.get(id, ('',))[0]}".strip())
         if count.verdict == Verdict.INCONCLUSIVE:
             reason = f"inconclusive: looked at {count.checked} times, its premise never occurred"

@@ -1,5 +1,6 @@
 """Names and sentences of ids, for reports."""
 
+from collections.abc import Iterable
 from functools import cache
 
 from markstep.spec.machine import ACTIONS
@@ -14,10 +15,17 @@ def action_names() -> dict[str, str]:
 @cache
 def claim_names() -> dict[str, tuple[str, str]]:
     """(name, statement) of each claim by its id."""
-    from markstep.spec.invariants import CLAIMS, GRAPH_CLAIMS
+    from markstep.spec.invariants import CLAIMS, GRAPH_CLAIMS, Claim, GraphClaim
 
-    names = {id: (claim.name, claim.statement) for id, claim in CLAIMS.items()}
-    return names | {id: (claim.name, claim.statement) for id, claim in GRAPH_CLAIMS.items()}
+    claims: dict[str, Claim | GraphClaim] = {**CLAIMS, **GRAPH_CLAIMS}
+    return {id: (claims[id].name, claims[id].statement) for id in claims_in_order(claims)}
+
+
+def claims_in_order(ids: Iterable[str]) -> list[str]:
+    """Ids of claims by number."""
+    from markstep.spec.invariants import by_number
+
+    return sorted(ids, key=by_number)
 
 
 def known_hazards(id: str) -> str | None:

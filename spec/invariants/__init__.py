@@ -19,7 +19,17 @@ from markstep.spec.invariants.keys import GRAPH_CLAIMS, GraphClaim
 from markstep.spec.machine import AnyAction
 from markstep.spec.state import State
 
-__all__ = ["CLAIMS", "GRAPH_CLAIMS", "LEFT_OUT", "Claim", "GraphClaim", "Kind", "Step", "broken"]
+__all__ = [
+    "CLAIMS",
+    "GRAPH_CLAIMS",
+    "LEFT_OUT",
+    "Claim",
+    "GraphClaim",
+    "Kind",
+    "Step",
+    "broken",
+    "by_number",
+]
 
 _FAMILIES = (records, buffers, donation, sync, programs, locks, keys, lemmas, calls)
 """Imported so that each registers its claims."""
@@ -57,10 +67,14 @@ LEFT_OUT: dict[str, str] = {
 }
 """Invariants of semantics.md §6 that are no claims of this core, and why."""
 
-CLAIMS_IN_ORDER: tuple[Claim, ...] = tuple(
-    sorted(CLAIMS.values(), key=lambda claim: (len(claim.id), claim.id))
-)
-"""By number."""
+
+def by_number(id: str) -> tuple[int, str]:
+    """The place of a claim in a list: I99 comes before I100."""
+    digits = "".join(filter(str.isdigit, id))
+    return int(digits or 0), id
+
+
+CLAIMS_IN_ORDER: tuple[Claim, ...] = tuple(CLAIMS[id] for id in sorted(CLAIMS, key=by_number))
 
 
 def broken_by(design: Design) -> frozenset[str]:

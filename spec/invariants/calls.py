@@ -1,7 +1,7 @@
 """Claims that hold the others up: what a call on its way can rely on, phase by phase.
 
-They continue `lemmas`: that file says what every state looks like, this one what the steps of a call
-hand each other, though the device, an error or another thread can come between any two of them.
+They continue `lemmas`: that file says what every state looks like, this one what the steps of a
+call hand each other, though the device, an error or another thread can come between any two.
 """
 
 from markstep.spec.design import Design, ErrorDelivery, KeyWiring, Truncation, Validation

@@ -68,24 +68,28 @@ class Case:
         """Ids that can be in use: of each record, of its ancestor, and of each buffer's owner."""
         return 2 * self.records + self.buffers
 
-    @cache
     def domain(self, sort: Sort) -> tuple[int, ...]:
         """Every value of a sort."""
-        new = NEW_IDS if self.anywhere else 0
-        finite: dict[Sort, range] = {
-            Sort.BOOL: range(2),
-            Sort.BUFFER: range(NONE, self.buffers),
-            Sort.RECORD: range(NONE, self.records),
-            Sort.BUFFERS: range(1 << self.buffers),
-            Sort.RECORDS: range(1 << self.records),
-            Sort.RECORD_ID: range(self.ids + 1 + new),
-            Sort.EXECUTION_ID: range(self.records + 2 + new),
-            Sort.IR_KIND: range(len(IrKind)),
-            Sort.BUFFER_STATUS: range(len(BufferStatus)),
-            Sort.CALL: range(0 if self.anywhere else 1, len(CallKind)),
-            Sort.PHASE: range(1 if self.busy else 0, len(Phase)),
-        }
-        return tuple(finite[sort])
+        return _domain_in(self, sort)
+
+
+@cache
+def _domain_in(case: Case, sort: Sort) -> tuple[int, ...]:
+    new = NEW_IDS if case.anywhere else 0
+    finite: dict[Sort, range] = {
+        Sort.BOOL: range(2),
+        Sort.BUFFER: range(NONE, case.buffers),
+        Sort.RECORD: range(NONE, case.records),
+        Sort.BUFFERS: range(1 << case.buffers),
+        Sort.RECORDS: range(1 << case.records),
+        Sort.RECORD_ID: range(case.ids + 1 + new),
+        Sort.EXECUTION_ID: range(case.records + 2 + new),
+        Sort.IR_KIND: range(len(IrKind)),
+        Sort.BUFFER_STATUS: range(len(BufferStatus)),
+        Sort.CALL: range(0 if case.anywhere else 1, len(CallKind)),
+        Sort.PHASE: range(1 if case.busy else 0, len(Phase)),
+    }
+    return tuple(finite[sort])
 
 
 class Names(dict[TensorName, Any]):
