@@ -167,6 +167,13 @@ def _logical_ite(condition: Expr, yes: Expr, no: Expr) -> Expr:
     return _intern("ite", (condition, yes, no))
 
 
+def conjuncts(e: Expr) -> tuple[Expr, ...]:
+    """Expressions that are all true exactly if this one is."""
+    if e.op == "const" and e.value:
+        return ()
+    return (*conjuncts(e.args[0]), *conjuncts(e.args[1])) if e.op == "and" else (e,)
+
+
 def evaluate(e: Expr, given: Mapping[Expr, int], memo: dict[Expr, int] | None = None) -> int:
     """The value of an expression under an assignment."""
     if e.op == "const":

@@ -8,7 +8,7 @@ a small integer, a truth or a kind of error; a test compares this with their tex
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import wraps
+from functools import cache, wraps
 from types import FunctionType
 from typing import Any, TypeAlias
 
@@ -24,12 +24,22 @@ from markstep.spec.invariants import (
     records,
     sync,
 )
-from markstep.spec.proofs.expressions import Expr, domain_of, substitute, values, var
-from markstep.spec.proofs.states import Case, unknown
-from markstep.spec.proofs.symbolic import Symbol, lift, lower, on_symbols, summary
+from markstep.spec.proofs.expressions import Expr, const, domain_of, ite, substitute, values, var
+from markstep.spec.proofs.states import CONTROL, Case, copied, unknown
+from markstep.spec.proofs.symbolic import (
+    OutOfBound,
+    Symbol,
+    everywhere,
+    lift,
+    lower,
+    on_symbols,
+    running,
+    summary,
+)
 from markstep.spec.rules import donation as donors
 from markstep.spec.rules import errors, execution, tensors, transfer
 from markstep.spec.rules import sync as phases
+from markstep.spec.state import NONE
 
 LOOKS = (
     state.bit,
@@ -58,6 +68,15 @@ PROPERTIES = (
     (state.Record, "reads"),
     (state.Buffer, "recipe_reads"),
 )
+CHANGES = (
+    execution.give_back,
+    execution.store_error,
+    phases.collect_record,
+    transfer.get_ir,
+    transfer.own,
+)
+"""Functions whose first argument is the state, which change control fields in it and nothing else,
+and give nothing or a truth: they are run on all of their paths at once, too."""
 CLAIM_MODULES = (buffers, calls, donation, keys, lemmas, locks, programs, records, sync)
 
 
@@ -144,11 +163,23 @@ def instance(template: Any, args: tuple[Any, ...]) -> Any:
     """What a template says about given arguments."""
     if not isinstance(template, Symbol):
         return template
-    by: dict[Expr, Expr] = {}
-    for variable in template.expr.variables:
-        which, _, path = variable.name.partition(".")
-        by[variable] = lift(value_at(args[int(which.removeprefix("arg"))], path))
-    return lower(substitute(template.expr, by, {}))
+    variables = template.expr.variables
+    given = tuple([lift(value_at(args[which], path)) for which, path in map(place, variables)])
+    key = (template.expr, *given)
+    if key not in _instances:
+        by = dict(zip(variables, given, strict=True))
+        _instances[key] = lower(substitute(template.expr, by, {}))
+    return _instances[key]
+
+
+_instances: dict[tuple[Expr, ...], Any] = {}
+
+
+@cache
+def place(variable: Expr) -> tuple[int, str]:
+    """The argument that a variable of a template is about, and the path in it."""
+    which, _, path = variable.name.partition(".")
+    return int(which.removeprefix("arg")), path
 
 
 def value_at(arg: Any, path: str) -> Any:
@@ -167,6 +198,61 @@ def value_at(arg: Any, path: str) -> Any:
     return getattr(getattr(arg, part), name)
 
 
+Changed: TypeAlias = dict[tuple[int, str], Expr]
+"""Fields by the place of their row among all rows, and what they are now."""
+RESULT, OUTSIDE = (NONE, "result"), (NONE, "outside")
+"""What the function gives; whether it needs a row more than there are."""
+
+
+def joined(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function; on symbols it changes the state as it does on all of its paths together."""
+
+    @wraps(function)
+    def run(s: state.State, *args: Any) -> Any:
+        if not on_symbols():
+            return function(s, *args)
+        all_rows = rows_of(s)
+
+        def both(e: Expr, yes: Changed, no: Changed) -> Changed:
+            old = {f: lift(getattr(all_rows[f[0]], f[1], 0)) for f in yes | no}
+            return {f: ite(e, yes.get(f, old[f]), no.get(f, old[f])) for f in old}
+
+        found = everywhere(lambda: on_a_copy(function, s, args), both, running())
+        if lower(found.pop(OUTSIDE, const(0))):
+            raise OutOfBound
+        result = found.pop(RESULT, None)
+        for (row, name), e in found.items():
+            setattr(all_rows[row], name, lower(e))
+        return None if result is None else lower(result)
+
+    return run
+
+
+def on_a_copy(function: Callable[..., Any], s: state.State, args: tuple[Any, ...]) -> Changed:
+    """What a function does to a state, done to a copy of it."""
+    draft = copied(s)
+    try:
+        result = function(draft, *args)
+    except OutOfBound:
+        return {OUTSIDE: const(1)}
+    return changed(s, draft) | ({} if result is None else {RESULT: lift(result)})
+
+
+def rows_of(s: state.State) -> list[Any]:
+    """Everything in a state that has control fields."""
+    return [*s.records, *s.buffers, s.execution, s.device, s.call]
+
+
+def changed(before: state.State, after: state.State) -> Changed:
+    """The control fields in which a copy differs from the state."""
+    found: Changed = {}
+    for i, (old, new) in enumerate(zip(rows_of(before), rows_of(after), strict=True)):
+        for name in CONTROL[type(old)]:
+            if getattr(old, name) is not getattr(new, name):
+                found[i, name] = lift(getattr(new, name))
+    return found
+
+
 @contextmanager
 def merging(
     records: int, buffers: int, lost: Callable[[state.State], Any] | None = None
@@ -182,6 +268,7 @@ def merging(
         setattr(owner, name, new)
 
     swap = {function: merged(function) for function in looking()}
+    swap |= {function: joined(function) for function in CHANGES}
     for module in [m for n, m in sys.modules.items() if n.startswith("markstep.spec")]:
         for name, value in list(vars(module).items()):
             if isinstance(value, FunctionType) and value in swap:

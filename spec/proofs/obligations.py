@@ -6,7 +6,7 @@ each rule is one question to z3. A state from which a step breaks a claim is a c
 induction: nobody knows whether it can be reached.
 """
 
-from collections.abc import Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from functools import cache
 from time import monotonic
@@ -20,6 +20,7 @@ from markstep.spec.invariants import CLAIMS, Claim, Kind, Step
 from markstep.spec.machine import AnyAction
 from markstep.spec.proofs.expressions import (
     Expr,
+    conjuncts,
     const,
     domain_of,
     evaluate,
@@ -31,7 +32,7 @@ from markstep.spec.proofs.expressions import (
 from markstep.spec.proofs.instances import actions_in
 from markstep.spec.proofs.merging import merging
 from markstep.spec.proofs.solver import Solver, Undecided
-from markstep.spec.proofs.states import Case, fields_of, unknown
+from markstep.spec.proofs.states import Case, copied, fields_of, unknown
 from markstep.spec.proofs.symbolic import Run, Symbol, lift, lower, paths, summary
 from markstep.spec.rules.sync import Lookup
 from markstep.spec.state import State
@@ -84,28 +85,42 @@ def afterwards(records: int, buffers: int) -> State:
     return unknown(Case(records, buffers), AFTER)
 
 
-_templates: dict[tuple[object, ...], Expr] = {}
+@cache
+def beforehand(case: Case) -> State:
+    """The state before a step of a case."""
+    return unknown(case)
 
 
-def template(claim: Claim, case: Case, action: AnyAction, design: Design) -> Expr:
+def about_step(claim: Claim, case: Case, action: AnyAction, design: Design) -> Expr:
     """What a claim says of a step from a case, over the fields before and after."""
-    key = (claim.predicate, case, repr(action), design)
-    if key not in _templates:
-        after = afterwards(case.records, case.buffers)
-        before = after if claim.kind == Kind.STATE else unknown(case)
-        step = Step(before, action, after, design)
-        _templates[key] = lift(summary(lambda: claim.predicate(step)))
-    return _templates[key]
+    after = afterwards(case.records, case.buffers)
+    step = Step(beforehand(case), action, after, design)
+    return lift(summary(lambda: claim.predicate(step)))
 
 
-def about_state(claim: Claim, case: Case, design: Design) -> Expr:
-    """What a claim about states says, over the fields afterwards."""
-    return template(claim, Case(case.records, case.buffers), EvictCache(), design)
+@cache
+def about_state(id: str, records: int, buffers: int, design: Design) -> tuple[Expr, ...]:
+    """What a claim about states says over the fields afterwards: a conjunction."""
+    after = afterwards(records, buffers)
+    step = Step(after, EvictCache(), after, design)
+    return conjuncts(lift(summary(lambda: CLAIMS[id].predicate(step))))
 
 
 @cache
 def _lost(records: int, buffers: int) -> Expr:
     return lift(summary(lambda: lost_records(afterwards(records, buffers))))
+
+
+@dataclass(frozen=True)
+class Path:
+    """What is asked along the paths of one action."""
+
+    action: AnyAction
+    said: dict[Expr, str]
+    """What is claimed of its steps, and by which claim."""
+    gaps: Set[str]
+    """Claims that need not be asked for any more."""
+    found: Finding
 
 
 class Induction:
@@ -122,16 +137,23 @@ class Induction:
             for path, symbol in fields_of(afterwards(case.records, case.buffers)).items()
             if isinstance(symbol, Symbol)
         }
-        before = fields_of(unknown(case))
+        before = fields_of(beforehand(case))
         self.before = {path: lift(before.get(path, 0)) for path in self.targets}
+        self.parts: dict[Expr, str] = {}
+        """What is claimed of states, and by which claim."""
+        self.looked_at: dict[Expr, list[Expr]] = {e: [] for e in self.targets.values()}
+        """For each field after a step, the parts that look at it."""
         by = {self.targets[path]: e for path, e in self.before.items()}
-        for claim in claims:
-            if claim.kind == Kind.STATE:
-                after = about_state(claim, case, design)
-                assumed = substitute(after, by, {})
+        memo: dict[Expr, Expr] = {}
+        for claim in [claim for claim in claims if claim.kind == Kind.STATE]:
+            for part in about_state(claim.id, case.records, case.buffers, design):
+                assumed = substitute(part, by, memo)
                 self.solver.add(assumed)
                 self.judge.add(assumed)
-                self.judge.literal(after)
+                self.judge.literal(part)
+                self.parts.setdefault(part, claim.id)
+                for variable in part.variables:
+                    self.looked_at[variable].append(part)
 
     def check(self, action: AnyAction, failed: Set[str] = frozenset()) -> Finding:
         """The obligations of one action, but for claims of which a gap is known."""
@@ -140,7 +162,7 @@ class Induction:
             return found
 
         def code() -> State | None:
-            state = unknown(self.case)
+            state = copied(beforehand(self.case))
             if not machine.enabled(state, action, self.design):
                 return None
             if isinstance(action, Lookup) and not facts_possible(state, action, self.design):
@@ -149,54 +171,64 @@ class Induction:
             return state
 
         asked = self.solver.queries + self.judge.queries
+        about = [claim for claim in self.claims if claim.kind == Kind.STEP]
+        said = {about_step(claim, self.case, action, self.design): claim.id for claim in about}
         with self.solver.scope():
             for run, after in paths(code, self.solver):
                 if run.outside:
                     found.discarded += 1
                 elif after is not None:
                     found.paths += 1
-                    self.check_path(action, run, after, found, failed)
+                    known_gaps = {*failed, *(gap.claim for gap in found.gaps)}
+                    self.check_path(run, after, Path(action, said, known_gaps, found))
         found.questions = self.solver.queries + self.judge.queries - asked
         found.seconds = monotonic() - started
         return found
 
-    def check_path(
-        self, action: AnyAction, run: Run, after: State, found: Finding, failed: Set[str]
-    ) -> None:
+    def check_path(self, run: Run, after: State, path: "Path") -> None:
         """The one question of a path, asked again without the claims that it has found broken."""
-        ends = {path: lift(value) for path, value in fields_of(after).items()}
-        open_ = self.open_claims(action, ends)
-        for id in {*failed, *(gap.claim for gap in found.gaps)}:
-            open_.pop(id, None)
+        ends = {field: lift(value) for field, value in fields_of(after).items()}
+        open_ = self.open_parts(ends) | path.said
         if (typed := self.typed(ends, run)).op != "const":
-            open_[TYPES] = typed
+            open_[typed] = TYPES
+        open_ = {e: id for e, id in open_.items() if id not in path.gaps and e is not TRUE}
         if not open_:
             return
-        read = {variable for e in open_.values() for variable in e.variables}
+        self.find_gaps(run, ends, open_, path)
+
+    def find_gaps(
+        self, run: Run, ends: dict[str, Expr], open_: dict[Expr, str], path: "Path"
+    ) -> None:
+        """One state for each claim that the path can break."""
+        while open_:
+            try:
+                example = self.counterexample(run, ends, open_)
+            except Undecided:
+                path.found.unknown += sorted(set(open_.values()))
+                return
+            if example is None:
+                return
+            given = {e.name: value for e, value in example.items()}
+            broken = {id for e, id in open_.items() if not evaluate(e, example)}
+            path.found.gaps += [Gap(id, self.case, path.action, given) for id in sorted(broken)]
+            open_ = {e: id for e, id in open_.items() if id not in broken}
+
+    def counterexample(
+        self, run: Run, ends: dict[str, Expr], claims: Iterable[Expr]
+    ) -> Mapping[Expr, int] | None:
+        """A state from which the path leads to one where an expression is false."""
+        read = {variable for e in claims for variable in e.variables}
         if ends["lost"] is LATER:
             read.update(_lost(self.case.records, self.case.buffers).variables)
         with self.judge.scope():
             for e, side in run.taken:
                 self.judge.add(e if side else make("not", e))
-            for path, e in ends.items():
-                if self.targets[path] in read:
-                    self.judge.add(make("eq", self.targets[path], self.end(path, e)))
-            self.find_gaps(action, open_, found)
-
-    def find_gaps(self, action: AnyAction, open_: dict[str, Expr], found: Finding) -> None:
-        """One state for each claim that the path can break."""
-        while open_:
-            try:
-                example = self.judge.counterexample(open_.values())
-            except Undecided:
-                found.unknown += list(open_)
-                return
-            if example is None:
-                return
-            given = {e.name: value for e, value in example.complete().items()}
-            for id in [id for id, e in open_.items() if not evaluate(e, example)]:
-                del open_[id]
-                found.gaps.append(Gap(id, self.case, action, given))
+            for field, e in ends.items():
+                if self.targets[field] in read:
+                    self.judge.add(make("eq", self.targets[field], self.end(field, e)))
+            self.judge.add_some_false(claims)
+            example = self.judge.example([])
+            return None if example is None else example.complete()
 
     def end(self, path: str, e: Expr) -> Expr:
         """The value of a field after the step; the ghost of lost values is what it says it is."""
@@ -205,20 +237,14 @@ class Induction:
         target = self.targets[path]
         return make("not", make("eq", e, const(0))) if target.logical else e
 
-    def open_claims(self, action: AnyAction, ends: dict[str, Expr]) -> dict[str, Expr]:
-        """The claims that the step could break: it changes something that they look at."""
-        changed = {self.targets[path] for path, e in ends.items() if e is not self.before.get(path)}
-        found = {}
-        for claim in self.claims:
-            if claim.kind == Kind.STATE:
-                e = about_state(claim, self.case, self.design)
-                if changed.isdisjoint(e.variables):
-                    continue
-            else:
-                e = template(claim, self.case, action, self.design)
-            if e.op != "const" or not e.value:
-                found[claim.id] = e
-        return found
+    def open_parts(self, ends: dict[str, Expr]) -> dict[Expr, str]:
+        """What the step could break of claims about states: it changes a field that they look at.
+
+        The rest is what was assumed before the step.
+        """
+        changed = [self.targets[field] for field, e in ends.items() if e is not self.before[field]]
+        parts = dict.fromkeys([part for e in changed for part in self.looked_at[e]])
+        return {part: self.parts[part] for part in parts}
 
     def typed(self, ends: dict[str, Expr], run: Run) -> Expr:
         """Whether every field afterwards has a value of its sort."""
@@ -235,6 +261,7 @@ class Induction:
         return fine
 
 
+TRUE = const(1)
 LATER = var("later", frozenset(range(2)))
 """Stands for the records whose value is lost after the step, which is computed only once."""
 

@@ -11,7 +11,7 @@ from enum import StrEnum
 from time import monotonic
 
 from markstep.spec.design import Design
-from markstep.spec.invariants import CLAIMS, CLAIMS_IN_ORDER, Kind, Step, calls, lemmas
+from markstep.spec.invariants import CLAIMS, CLAIMS_IN_ORDER, Kind, Step
 from markstep.spec.machine import AnyAction, step
 from markstep.spec.proofs.instances import cases
 from markstep.spec.proofs.obligations import PAYLOAD, TYPES, Finding, Gap, check_case
@@ -19,9 +19,6 @@ from markstep.spec.proofs.states import Case, concrete
 from markstep.spec.state import State
 from markstep.spec.vocabulary import CompleteExecution, EvictCache
 
-LEMMA_MODULES = (lemmas.__name__, calls.__name__)
-LEMMAS = tuple(c.id for c in CLAIMS_IN_ORDER if c.predicate.__module__ in LEMMA_MODULES)
-"""Always asked for beside the chosen claims."""
 BASE = "I93"
 """What the cases themselves take for granted: an idle machine and a free device are blank."""
 Progress = Callable[[int, int | None], None]
@@ -57,9 +54,9 @@ class Proof:
 
 
 def provable(ids: Sequence[str]) -> list[str]:
-    """The given claims that a proof can be about, all of them if none is given, and the lemmas."""
-    chosen = [id for id in ids or [c.id for c in CLAIMS_IN_ORDER] if id not in PAYLOAD]
-    return [*dict.fromkeys([*chosen, *LEMMAS])]
+    """The given claims, or all, and every claim about states: those hold each other up."""
+    about = [c for c in CLAIMS_IN_ORDER if not ids or c.id in ids or c.kind == Kind.STATE]
+    return [c.id for c in about if c.id not in PAYLOAD]
 
 
 def prove(

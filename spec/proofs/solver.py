@@ -26,31 +26,26 @@ class Solver:
         """Variables whose names begin so have no domain: they are defined by equations."""
         self.terms: dict[Expr, Any] = {}
         self.literals: dict[Expr, Any] = {}
+        self.denials: dict[Any, Any] = {}
         self.variables: dict[Expr, Any] = {}
         self.queries = 0
 
     def add(self, fact: Expr) -> None:
         """Assert a fact."""
-        self.z3.add(self.logical(fact))
+        self._assert(self.logical(fact))
 
     def feasible(self, decisions: Iterable[Decision]) -> bool:
         """Whether some assignment takes all of these decisions. Raises Undecided."""
-        literals = [self.literal(e) if side else z3.Not(self.literal(e)) for e, side in decisions]
+        literals = [self.literal(e) if side else self.denial(e) for e, side in decisions]
         self.queries += 1
         answer = self.z3.check(*literals)
         if answer == z3.unknown:
             raise Undecided(self.z3.reason_unknown())
         return bool(answer == z3.sat)
 
-    def counterexample(self, claims: Iterable[Expr]) -> "Example | None":
-        """An assignment that makes one of the expressions false. Raises Undecided."""
-        negated = [z3.Not(self.literal(e)) for e in claims]
-        self.z3.push()
-        try:
-            self.z3.add(z3.Or(negated))
-            return self.example([])
-        finally:
-            self.z3.pop()
+    def add_some_false(self, claims: Iterable[Expr]) -> None:
+        """Assert that one of the expressions is false."""
+        self._assert(z3.Or([self.denial(e) for e in claims]))
 
     def example(self, decisions: Iterable[Decision]) -> "Example | None":
         """An assignment that takes all of these decisions. Raises Undecided."""
@@ -77,9 +72,20 @@ class Solver:
         """A z3 truth that stands for an expression."""
         if e not in self.literals:
             name = z3.Bool(f"literal{len(self.literals)}")
-            self.z3.add(name == self.logical(e))
+            self._assert(name == self.logical(e))
             self.literals[e] = name
         return self.literals[e]
+
+    def denial(self, e: Expr) -> Any:
+        """A z3 truth that stands for the opposite of an expression."""
+        literal = self.literal(e)
+        if literal not in self.denials:
+            self.denials[literal] = z3.Not(literal)
+        return self.denials[literal]
+
+    def _assert(self, truth: Any) -> None:
+        """`z3.Solver.add` without its conversions, which cost more than the question."""
+        z3.Z3_solver_assert(self.z3.ctx.ref(), self.z3.solver, truth.as_ast())
 
     def logical(self, e: Expr) -> Any:
         """The truth of an expression as a z3 term."""

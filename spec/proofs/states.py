@@ -5,6 +5,7 @@ are enough, and the next id is one that nobody has. Executions are compared by a
 """
 
 from collections.abc import Callable, Iterator, Mapping
+from copy import copy
 from dataclasses import dataclass
 from functools import cache
 from itertools import permutations
@@ -227,7 +228,7 @@ def fields_of(state: State) -> dict[str, Any]:
         f"{path}.{name}": value
         for path, row in tables.items()
         for name, value in vars(row).items()
-        if name in _SORTS[type(row)]
+        if name in CONTROL[type(row)]
     }
     found |= {"lost": state.lost, "raised": state.raised}
     names = state.tensors
@@ -241,12 +242,22 @@ def fields_of(state: State) -> dict[str, Any]:
     return found
 
 
-_SORTS = {cls: sorts(cls) for cls in (Record, Buffer, Execution, Device, Call)}
+CONTROL = {cls: sorts(cls) for cls in (Record, Buffer, Execution, Device, Call)}
+"""The control fields of each kind of row."""
 
 
 def unknown(case: Case, prefix: str = "") -> State:
     """The state of a case of which nothing else is known."""
     return build(case, lambda path, domain: Symbol(var(prefix + path, frozenset(domain))))
+
+
+def copied(state: State) -> State:
+    """A copy of an unknown state that a rule may change."""
+    new = copy(state)
+    new.records, new.buffers = Rows(map(copy, state.records)), Rows(map(copy, state.buffers))
+    new.execution, new.device = copy(state.execution), copy(state.device)
+    new.call, new.tensors = copy(state.call), state.tensors.copy()
+    return new
 
 
 def concrete(case: Case, given: Mapping[str, int]) -> State:

@@ -136,18 +136,25 @@ def paths(
 
 def summary(code: Callable[[], Any]) -> Any:
     """The result of code on all of its paths, as one symbol. The code must only look."""
+    found = everywhere(code, lambda e, yes, no: lower(ite(e, lift(yes), lift(no))), Run([]))
+    return found
 
-    def explore(prefix: list[Decision]) -> Any:
-        run = Run(prefix)
+
+def everywhere(
+    code: Callable[[], Result], both: Callable[[Expr, Result, Result], Result], known: Run
+) -> Result:
+    """The results of code on all of its paths, two at a time put together by ``both``.
+
+    A path that contradicts what is known already is not followed.
+    """
+
+    def explore(prefix: list[Decision]) -> Result:
+        run = Run(prefix, dict(known.domains), dict(known.known))
         result = follow(run, code)
-        if not run.open:
-            return result
-        tree = lift(result)
         for position, _ in reversed(run.open):
             e, side = run.taken[position]
-            other = lift(explore([*run.taken[:position], (e, not side)]))
-            tree = ite(e, tree, other)
-        return lower(tree)
+            result = both(e, result, explore([*run.taken[:position], (e, not side)]))
+        return result
 
     return explore([])
 
