@@ -11,7 +11,7 @@ from markstep.impl import trace
 from markstep.impl.aval import Aval, aval_of
 from markstep.impl.context import Context
 from markstep.impl.errors import bad_argument
-from markstep.impl.node import Node
+from markstep.impl.node import Node, new_node
 from markstep.impl.ops import Op
 from markstep.impl.record import Record
 from markstep.impl.table import named
@@ -60,9 +60,9 @@ def _broadcast(ctx: Context, op: Op, left: Record, right: Record, must_be: Aval 
     for record, wanted in zip((left, right), avals, strict=True):
         node = trace.get_ir(ctx, record)
         if wanted is not record.aval:
-            node = Node(named("broadcast_to", shape=shape), (node,), wanted)
+            node = new_node(named("broadcast_to", shape=shape), (node,), wanted)
         nodes.append(node)
-    return Node(op, tuple(nodes), aval)
+    return new_node(op, tuple(nodes), aval)
 
 
 def with_scalar(ctx: Context, form: Arithmetic, left: Record, value: Any) -> Node:
@@ -74,4 +74,4 @@ def from_scalar(ctx: Context, form: Arithmetic, value: Any, right: Record) -> No
     """The node of ``value op right``."""
     scalar = trace.scalar(ctx, value, right.aval)
     aval = trace.infer(form.reverse, (scalar.aval, right.aval))
-    return Node(form.reverse, (scalar, trace.get_ir(ctx, right)), aval)
+    return new_node(form.reverse, (scalar, trace.get_ir(ctx, right)), aval)

@@ -9,7 +9,7 @@ from markstep.impl.context import Context
 from markstep.impl.device import start, wait_idle
 from markstep.impl.donation import find_donors
 from markstep.impl.execution import Execution
-from markstep.impl.graph import Graph, digest, post_order
+from markstep.impl.graph import Graph, digest, discover
 from markstep.impl.lower import Program
 from markstep.impl.node import Buffer
 from markstep.impl.record import Record
@@ -18,7 +18,7 @@ from markstep.impl.syncing import collect, deliver, gather, pending
 
 def _walk(records: list[Record]) -> tuple[list[Record], Graph]:
     outputs = pending(records)
-    return outputs, post_order([record.ir for record in outputs if record.ir is not None])
+    return outputs, discover([record.ir for record in outputs if record.ir is not None])
 
 
 def warm_up(ctx: Context, records: list[Record], *, sync: bool) -> None:
@@ -76,8 +76,7 @@ def _launch(ctx: Context, program: Program, graph: Graph) -> list[Record]:
     results = []
     for root in graph.roots:
         record = ctx.new_record(root.aval)
-        placeholder = Buffer(root.aval)
-        placeholder.expect(root)
+        placeholder = Buffer(root.aval, None, root)
         execution.placeholders.append(placeholder)
         execution.outputs.append(record.id)
         record.handle = placeholder

@@ -58,5 +58,5 @@ def _compile(
         mode = ctx.mode if ctx.mode_for is None else ctx.mode_for(key)
         return compile_graph(graph, donors, aliases, mode)
     except Exception as cause:
-        text = f"a program of {len(graph.position)} nodes does not compile: {cause}"
+        text = f"a program of {len(graph.nodes)} nodes does not compile: {cause}"
         raise ExecutorError(ErrorKind.COMPILE_FAILED, text) from cause

@@ -37,7 +37,7 @@ COUNTERS: Final = (
 counters of records are derived, see ``snapshot``."""
 
 
-_by_id = attrgetter("id")
+by_id = attrgetter("id")
 
 
 @dataclass(slots=True)
@@ -73,12 +73,12 @@ class Context:
         self.mode_for: Callable[[Key], CompileMode] | None = None
         self.manual = manual
         self.created = 0
-        self.live: set[ReferenceType[Record]] = set()
-        self.forget = self.live.discard
+        self.live: dict[ReferenceType[Record], None] = {}
+        self.forget = self.live.pop
         self.counters = dict.fromkeys(COUNTERS, 0)
         self.cache = ProgramCache(cache_size)
         self.scalars: OrderedDict[object, Buffer] = OrderedDict()
-        self.last_scalar: Buffer | None = None
+        self.last_scalar: tuple[object, Node | None] = (None, None)
         self.constants: dict[object, Node] = {}
         self.running: Execution | None = None
         self.executions = 0
@@ -93,12 +93,12 @@ class Context:
         self.created = number = self.created + 1
         record = Record(number, aval, ir)
         # the bound C method is the callback: when a record dies no Python code runs
-        self.live.add(ref(record, self.forget))
+        self.live[ref(record, self.forget)] = None
         return record
 
     def live_records(self) -> list[Record]:
         """Every live record in order of id; holding the list keeps them alive."""
-        return sorted(self.unsorted_records(), key=_by_id)
+        return sorted(self.unsorted_records(), key=by_id)
 
     def unsorted_records(self) -> list[Record]:
         """Every live record in any order. The copy: records may die while they are listed."""

@@ -14,6 +14,7 @@ from markstep.impl.aval import Array
 from markstep.impl.context import Context
 from markstep.impl.errors import Failure, bad_argument, names
 from markstep.impl.execution import Execution, InjectedFailure
+from markstep.impl.node import delete
 from markstep.impl.recovery import give_back
 
 
@@ -132,8 +133,7 @@ def _commit(ctx: Context, execution: Execution, results: Sequence[Array]) -> Non
     for placeholder, value in zip(execution.placeholders, results, strict=False):
         placeholder.value = value
         placeholder.recipe = None
-    for donor in execution.donors:
-        donor.delete()
+    delete(execution.donors)
     execution.arguments.clear()
     ctx.count("ExecuteComputation", execution.counted)
     ctx.count("CreateDataHandles", len(results))

@@ -8,15 +8,23 @@ from collections.abc import Sequence
 from markstep.impl.context import Context
 from markstep.impl.graph import Graph, reachable
 from markstep.impl.lower import Alias
-from markstep.impl.node import Buffer, Node
+from markstep.impl.node import Buffer
 from markstep.impl.record import Record
 
 
-def find_donors(ctx: Context, outputs: list[Record], graph: Graph, *, sync: bool) -> list[int]:
+def find_donors(
+    ctx: Context,
+    outputs: list[Record],
+    graph: Graph,
+    *,
+    sync: bool,
+    live: list[Record] | None = None,
+) -> list[int]:
     """Numbers of the parameters that are given away, ascending.
 
     A buffer is a candidate when an output updates its owner in place (only with ``sync``) or the
-    user marked it; a candidate is a donor unless something that stays needs it.
+    user marked it; a candidate is a donor unless something that stays needs it. ``live``: all
+    live records, from a caller that has just listed them.
     """
     updated = {record.alias_id for record in outputs} if sync else set()
     by_mark = sync or ctx.donor_config
@@ -27,7 +35,7 @@ def find_donors(ctx: Context, outputs: list[Record], graph: Graph, *, sync: bool
     ]
     if not candidates:
         return []
-    needed = _needed(set(ctx.unsorted_records()).difference(outputs))
+    needed = _needed(ctx.unsorted_records() if live is None else live, outputs)
     return [number for number, buffer in candidates if buffer not in needed]
 
 
@@ -46,22 +54,19 @@ def pair(outputs: list[Record], graph: Graph, donors: Sequence[int]) -> list[Ali
     return pairs
 
 
-def _needed(records: set[Record]) -> set[Buffer]:
-    """Every buffer that the records show, or need to be computed.
+def _needed(live: list[Record], outputs: list[Record]) -> set[Buffer]:
+    """Every buffer that the live records besides the outputs show, or need to be computed.
 
     A placeholder that is still to be filled needs what its recipe needs: the running execution
     may fail, and then the recipe is all there is.
     """
-    needed: set[Buffer] = set()
-    roots: list[Node] = []
-    for record in records:
-        buffer = record.handle
-        if buffer is not None:
-            needed.add(buffer)
-            if buffer.recipe is not None:
-                roots.append(buffer.recipe)
-        elif record.ir is not None:
-            roots.append(record.ir)
+    # an output is pending: it shows no buffer, and it is one of those that wait
+    needed = {record.handle for record in live if record.handle is not None}
+    roots = [buffer.recipe for buffer in needed if buffer.recipe is not None]
+    waiting = [record for record in live if record.handle is None and record.ir is not None]
+    if len(waiting) > len(outputs):
+        others = set(waiting).difference(outputs)
+        roots += [record.ir for record in others if record.ir is not None]
     while roots:
         found = {node for node in reachable(roots) if isinstance(node, Buffer)} - needed
         needed |= found

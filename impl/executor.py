@@ -18,7 +18,7 @@ from markstep.impl.graph import Key
 from markstep.impl.lower import CompileMode
 from markstep.impl.node import Node
 from markstep.impl.record import Record
-from markstep.impl.syncing import deliver, sync_records
+from markstep.impl.syncing import deliver, sync_live, sync_records
 from markstep.impl.table import TABLE, named
 from markstep.impl.tensors import Tensor
 
@@ -125,9 +125,7 @@ class Executor:
 
     def sync_live(self, wait: bool = True) -> None:
         """Evaluate every live tensor, in order of id."""
-        with self._ctx.lock:
-            live = self._ctx.live_records()
-        sync_records(self._ctx, live, sync=True, wait=wait)
+        sync_live(self._ctx, wait=wait)
 
     def mark_step(self, wait: bool = False) -> None:
         """The step barrier: ``sync_live``, then a new step begins."""

@@ -12,7 +12,7 @@ from markstep.impl import shapes, trace
 from markstep.impl.aval import Aval, TupleAval
 from markstep.impl.context import Context
 from markstep.impl.errors import bad_argument
-from markstep.impl.node import Node
+from markstep.impl.node import new_node
 from markstep.impl.ops import Op, intern
 from markstep.impl.record import Record
 
@@ -38,7 +38,7 @@ def apply_function(ctx: Context, op: Op, operands: list[Record]) -> tuple[list[R
     if not isinstance(aval, TupleAval):
         return [trace.pending_record(ctx, node)], op.tree(avals)
     items = [
-        trace.pending_record(ctx, Node(item(index), (node,), element))
+        trace.pending_record(ctx, new_node(item(index), (node,), element))
         for index, element in enumerate(aval.elements)
     ]
     return items, op.tree(avals)

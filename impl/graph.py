@@ -1,4 +1,4 @@
-"""From pending nodes to a program: order of evaluation, parameters and the exact key.
+"""From pending nodes to a program: what is reached, the parameters, the exact key, the order.
 
 Source: torch::lazy::Util::ComputePostOrder, LazyGraphExecutor::RunPostOrder; semantics.md §3 (56).
 """
@@ -6,82 +6,93 @@ Source: torch::lazy::Util::ComputePostOrder, LazyGraphExecutor::RunPostOrder; se
 import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Final, TypeAlias
+from typing import NamedTuple
 
 from markstep.impl.aval import Aval
 from markstep.impl.node import Buffer, Node
 from markstep.impl.ops import Op
 
-Word: TypeAlias = Op | Aval | int | str
-Key: TypeAlias = tuple[Word, ...]
-"""The whole graph, spelled out: equal keys mean isomorphic graphs, so nothing can collide."""
 
-ROOTS: Final = "roots"
-DONORS: Final = "donors"
+class Key(NamedTuple):
+    """The whole graph, spelled out: equal keys mean isomorphic graphs, so nothing can collide.
+
+    ``arities`` are the number of roots and the number of operands of each op. ``places`` say what
+    the roots and those operands are, one after the other: n for the n-th op, ~n for the n-th
+    parameter.
+    """
+
+    ops: tuple[Op, ...]
+    arities: tuple[int, ...]
+    places: tuple[int, ...]
+    parameters: tuple[Aval, ...]
+    donors: tuple[int, ...]
 
 
 @dataclass(slots=True)
 class Graph:
-    """Some roots with everything below them, operands before what uses them.
+    """Some roots with everything below them, each node once, in the order of its discovery.
 
-    ``position`` has each node once, in order of evaluation, and says where its value is found.
-    ``parameters`` are the buffers among them. ``code`` is the key without donors.
+    ``parameters`` are the buffers, ``nodes`` all others. ``uses`` are the roots, then the operands
+    of each of ``nodes``; ``places`` as in the key.
     """
 
     roots: list[Node]
-    position: dict[Node, int]
+    nodes: list[Node]
     parameters: list[Buffer]
-    code: list[Word]
+    uses: list[Sequence[Node]]
+    places: list[int]
 
     def key(self, donors: Sequence[int]) -> Key:
         """What decides which program is run: the graph and the parameters given away."""
-        return (*self.code, DONORS, *donors)
+        return Key(
+            tuple([node.op for node in self.nodes]),
+            tuple(map(len, self.uses)),
+            tuple(self.places),
+            tuple([buffer.aval for buffer in self.parameters]),
+            tuple(donors),
+        )
 
 
-def post_order(roots: list[Node]) -> Graph:
-    """Walk the graph depth first, each node once.
+def discover(roots: list[Node]) -> Graph:
+    """Walk the graph breadth first, each node once: the roots, what they use, what that uses.
 
-    The code of a node is its op followed by the positions of its operands; that of a buffer is
-    its shape. Never recurses: a graph may be 10^6 nodes deep. A node with pending operands waits
-    below them on the stack and is looked at twice; buffers never go there, unless as roots.
+    The order depends on the shape of the graph alone, which makes it fit for the key; it is not
+    an order of evaluation. A loop over a list that grows: a graph may be 10^6 nodes deep.
     """
-    position: dict[Node, int] = {}
+    nodes: list[Node] = []
     parameters: list[Buffer] = []
-    code: list[Word] = []
-    spell = code.append
-    here = 0
+    uses: list[Sequence[Node]] = [roots]
+    places: list[int] = []
+    found: dict[Node, int] = {}
+    for used in uses:
+        for node in used:
+            if node not in found:
+                if type(node) is Buffer:
+                    found[node] = ~len(parameters)
+                    parameters.append(node)
+                else:
+                    found[node] = len(nodes)
+                    nodes.append(node)
+                    uses.append(node.operands)
+            places.append(found[node])
+    return Graph(roots, nodes, parameters, uses, places)
+
+
+def post_order(roots: list[Node]) -> list[Node]:
+    """Every node at or below the roots, once, operands before what uses them.
+
+    Depth first, without recursion: a node waits on the stack below the operands that it lacks.
+    """
+    done: dict[Node, None] = {}
     stack = roots[::-1]
     while stack:
-        node = stack.pop()
-        if node in position:
-            continue
-        waits = False
-        for operand in node.operands:
-            if operand not in position:
-                if type(operand) is Buffer:
-                    position[operand] = here
-                    here += 1
-                    parameters.append(operand)
-                    spell(operand.aval)
-                else:
-                    if not waits:
-                        waits = True
-                        stack.append(node)
-                    stack.append(operand)
-        if waits:
-            continue
-        if type(node) is Buffer:
-            parameters.append(node)
-            spell(node.aval)
+        node = stack[-1]
+        lacking = [operand for operand in node.operands if operand not in done]
+        if lacking:
+            stack += lacking[::-1]
         else:
-            spell(node.op)
-            for operand in node.operands:
-                spell(position[operand])
-        position[node] = here
-        here += 1
-    spell(ROOTS)
-    code.extend([position[root] for root in roots])
-    return Graph(roots, position, parameters, code)
+            done[stack.pop()] = None
+    return list(done)
 
 
 def reachable(roots: Iterable[Node]) -> Iterable[Node]:
@@ -99,12 +110,7 @@ def reachable(roots: Iterable[Node]) -> Iterable[Node]:
 
 def digest(key: Key) -> str:
     """128 bits of the key, to print and to compare across calls (``graph_hash``)."""
-    spelled = hashlib.blake2b(digest_size=16)
-    for word in key:
-        spelled.update(_spell(word).encode())
-    return spelled.hexdigest()
-
-
-def _spell(word: Word) -> str:
     # two functions may have one name: the serial number of the op tells them apart
-    return f"{word!r}#{word.serial};" if isinstance(word, Op) else f"{word!r};"
+    ops = tuple(f"{op!r}#{op.serial}" for op in key.ops)
+    spelled = repr((ops, *key[1:]))
+    return hashlib.blake2b(spelled.encode(), digest_size=16).hexdigest()

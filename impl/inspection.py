@@ -6,7 +6,7 @@ Source: torch_xla's ``_get_xla_tensor_debug_info`` and DumpUtil; spec/vocabulary
 from dataclasses import dataclass
 
 from markstep.impl.context import Context
-from markstep.impl.graph import Graph, post_order
+from markstep.impl.graph import post_order
 from markstep.impl.node import Buffer, Node
 from markstep.impl.record import Record
 from markstep.spec.vocabulary import BufferStatus, IrKind
@@ -71,25 +71,26 @@ def dump_graph(ctx: Context, records: list[Record]) -> str:
     """
     with ctx.lock:
         roots = [record.ir for record in records if record.ir is not None]
-        graph = post_order(roots)
-        lines = [_line(graph, node) for node in graph.position]
-        lines.append("return " + ", ".join(_result(graph, record) for record in records))
+        order = post_order(roots)
+        place = {node: f"%{number}" for number, node in enumerate(order)}
+        parameters = [node for node in order if isinstance(node, Buffer)]
+        lines = [_line(place, parameters, node) for node in order]
+        lines.append("return " + ", ".join(_result(place, record) for record in records))
         return "\n".join(lines) + "\n"
 
 
-def _line(graph: Graph, node: Node) -> str:
-    here = graph.position[node]
+def _line(place: dict[Node, str], parameters: list[Buffer], node: Node) -> str:
     if isinstance(node, Buffer):
-        number = graph.parameters.index(node)
+        number = parameters.index(node)
         state = node.status.name.lower()
-        return f"%{here} = parameter {number}: {node.aval} ({state})"
-    operands = ", ".join(f"%{graph.position[operand]}" for operand in node.operands)
-    return f"%{here} = {node.op}({operands}): {node.aval}"
+        return f"{place[node]} = parameter {number}: {node.aval} ({state})"
+    operands = ", ".join(place[operand] for operand in node.operands)
+    return f"{place[node]} = {node.op}({operands}): {node.aval}"
 
 
-def _result(graph: Graph, record: Record) -> str:
+def _result(place: dict[Node, str], record: Record) -> str:
     if record.ir is not None:
-        where = f"%{graph.position[record.ir]}"
+        where = place[record.ir]
     else:
         where = "data" if record.handle is not None else "host"
     return f"tensor {record.id} = {where}"

@@ -13,15 +13,15 @@ import numpy as np
 
 from markstep.impl import memory
 from markstep.impl.aval import Array, Aval
-from markstep.impl.graph import Graph
-from markstep.impl.node import LEAF, Buffer
+from markstep.impl.graph import Graph, post_order
+from markstep.impl.node import Buffer, Node
 from markstep.impl.ops import Avals, Op, remember
 
 CompileMode: TypeAlias = Literal["xla", "interpret"]
 Alias: TypeAlias = tuple[int, int]
 """A donated parameter with the result that takes over its memory."""
-Step: TypeAlias = tuple[Callable[..., Any] | None, tuple[int, ...]]
-"""A function with the positions of its operands; no function: the parameter with that number."""
+Step: TypeAlias = tuple[Callable[..., Any], tuple[int, ...]]
+"""A function with the positions of its operands among the parameters and earlier results."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -67,10 +67,10 @@ def _jitted(
 
     def run(parameters: Sequence[Buffer]) -> Sequence[Array]:
         memory.require(size)
-        values = [buffer.value for buffer in parameters]
-        if np.ndarray in set(map(type, values)):
-            values = [_on_device(buffer) for buffer in parameters]
-        given: list[jax.Array] = compiled(*[values[number] for number in arguments])
+        values = [parameters[number].value for number in arguments]
+        if np.ndarray in map(type, values):
+            values = [_on_device(parameters[number]) for number in arguments]
+        given: list[jax.Array] = compiled(*values)
         jax.block_until_ready(given)  # type: ignore[no-untyped-call]
         return [given[number] for number in place]
 
@@ -79,13 +79,12 @@ def _jitted(
 
 def _body(graph: Graph, arguments: list[int], results: list[int]) -> Callable[..., Any]:
     """The graph as a function for JAX to trace, with its arguments and results in that order."""
-    steps = _steps(graph, lambda op, _: op.call)
+    steps, found = _steps(graph, lambda op, _: op.call)
     place = {number: place for place, number in enumerate(arguments)}
-    positions = [graph.position[graph.roots[number]] for number in results]
 
     def lazy_step(*given: Any) -> list[Any]:
         values = _evaluate(steps, [given[place[number]] for number in range(len(given))])
-        return [values[position] for position in positions]
+        return [values[found[number]] for number in results]
 
     return lazy_step
 
@@ -97,39 +96,36 @@ def _led_by(first: list[int], count: int) -> list[int]:
 
 def _interpreted(graph: Graph) -> Callable[..., Sequence[Array]]:
     """Run the steps one by one: slower than one program, but nothing has to be compiled."""
-    steps = _steps(graph, _executable)
-    results = [graph.position[root] for root in graph.roots]
+    steps, found = _steps(graph, _executable)
 
     def run(parameters: Sequence[Buffer]) -> Sequence[Array]:
         with np.errstate(all="ignore"):
             values = _evaluate(steps, [buffer.value for buffer in parameters])
         # results must be buffers of their own, even of a parameter or of one another
-        return [np.array(values[position]) for position in results]
+        return [np.array(values[position]) for position in found]
 
     return run
 
 
-def _steps(graph: Graph, function: Callable[[Op, Avals], Callable[..., Any]]) -> list[Step]:
+def _steps(
+    graph: Graph, function: Callable[[Op, Avals], Callable[..., Any]]
+) -> tuple[list[Step], list[int]]:
+    """What to do in order of evaluation, and the positions of the roots."""
+    position: dict[Node, int] = {buffer: n for n, buffer in enumerate(graph.parameters)}
     steps: list[Step] = []
-    parameters = 0
-    for node in graph.position:
-        if node.op is LEAF:
-            steps.append((None, (parameters,)))
-            parameters += 1
-            continue
-        avals = tuple(operand.aval for operand in node.operands)
-        operands = tuple(graph.position[operand] for operand in node.operands)
-        steps.append((function(node.op, avals), operands))
-    return steps
+    for node in post_order(graph.roots):
+        if node not in position:
+            position[node] = len(position)
+            avals = tuple(operand.aval for operand in node.operands)
+            operands = tuple(position[operand] for operand in node.operands)
+            steps.append((function(node.op, avals), operands))
+    return steps, [position[root] for root in graph.roots]
 
 
 def _evaluate(steps: list[Step], arguments: Sequence[Any]) -> list[Any]:
-    values: list[Any] = []
+    values = list(arguments)
     for function, operands in steps:
-        if function is None:
-            values.append(arguments[operands[0]])
-        else:
-            values.append(function(*[values[operand] for operand in operands]))
+        values.append(function(*[values[operand] for operand in operands]))
     return values
 
 
@@ -152,8 +148,7 @@ def _calls_python(graph: Graph) -> bool:
     """
     return any(
         node.op.signature(tuple(operand.aval for operand in node.operands)).calls_python
-        for node in graph.position
-        if node.op is not LEAF
+        for node in graph.nodes
     )
 
 

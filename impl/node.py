@@ -7,7 +7,7 @@ Source: torch::lazy::Node, torch_xla::DeviceData, torch::lazy::BackendData; sema
 """
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Final
 
 import numpy as np
@@ -18,14 +18,26 @@ from markstep.spec.vocabulary import BufferStatus, IrKind
 
 
 class Node:
-    """One operation of a pending graph; ``aval`` is the shape and dtype of its result."""
+    """One operation of a pending graph; ``aval`` is the shape and dtype of its result.
+
+    It has no ``__init__`` because calls are what tracing costs: whoever makes one fills it in, as
+    ``new_node`` does.
+    """
 
     __slots__ = ("aval", "op", "operands")
 
-    def __init__(self, op: Op, operands: "tuple[Node, ...]", aval: Aval) -> None:
-        self.op = op
-        self.operands = operands
-        self.aval = aval
+    op: Op
+    operands: "tuple[Node, ...]"
+    aval: Aval
+
+
+def new_node(op: Op, operands: tuple[Node, ...], aval: Aval) -> Node:
+    """The node of ``op`` of the operands."""
+    node = Node()
+    node.op = op
+    node.operands = operands
+    node.aval = aval
+    return node
 
 
 def _never_called() -> None:
@@ -52,10 +64,10 @@ class Buffer(Node):
     op: Op = LEAF
     operands: tuple[Node, ...] = ()
 
-    def __init__(self, aval: Aval, value: Array | None = None) -> None:
+    def __init__(self, aval: Aval, value: Array | None = None, recipe: Node | None = None) -> None:
         self.aval = aval
         self.value = value
-        self.recipe: Node | None = None
+        self.recipe = recipe
         self.owner: int | None = None
         self.deleted = False
         self.read_only = False
@@ -86,14 +98,13 @@ class Buffer(Node):
         """A placeholder that nothing will fill."""
         return self.value is None and not self.deleted and self.recipe is None
 
-    def expect(self, recipe: Node) -> None:
-        """A running execution will fill the placeholder with the value of ``recipe``."""
-        self.recipe = recipe
 
-    def delete(self) -> None:
-        """Give the device memory back; the cell remembers that it had some."""
-        value, self.value = self.value, None
-        self.deleted = True
-        # a donated array is deleted already, unless no result had its shape
-        if value is not None and not isinstance(value, np.ndarray):
+def delete(buffers: Iterable[Buffer]) -> None:
+    """Give the device memory back; the cells remember that they had some."""
+    for buffer in buffers:
+        value = buffer.value
+        buffer.value = None
+        buffer.deleted = True
+        # a donated array is deleted already, unless no result had its shape; asking costs less
+        if not (value is None or isinstance(value, np.ndarray) or value.is_deleted()):
             value.delete()

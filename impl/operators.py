@@ -29,7 +29,9 @@ from markstep.impl.aval import Aval, HostArray, host_array
 from markstep.impl.context import Context
 from markstep.impl.errors import bad_argument
 from markstep.impl.node import Node
+from markstep.impl.ops import Op
 from markstep.impl.record import Record
+from markstep.impl.table import named
 
 Operand: TypeAlias = "Operators | int | float | np.number[Any] | HostArray | jax.Array"
 AnyTensor = TypeVar("AnyTensor", bound="Operators")
@@ -57,13 +59,13 @@ def _infix(form: Arithmetic) -> Callable[[AnyTensor, Operand], AnyTensor]:
                 node = _node(ctx, form, self, other)
                 aval = node.aval
             else:
-                node = Node.__new__(Node)
+                node = Node()
                 node.op = op
                 node.operands = (left.ir or trace.get_ir(ctx, left), right)
                 node.aval = aval
             ctx.created = number = ctx.created + 1
             record = Record(number, aval, node)
-            ctx.live.add(ref(record, ctx.forget))
+            ctx.live[ref(record, ctx.forget)] = None
             result = kind.__new__(kind)
             result.context = ctx
             result.record = record
@@ -90,10 +92,40 @@ def _in_place(form: Arithmetic) -> Callable[[AnyTensor, Operand], AnyTensor]:
             if right is None:
                 node = _node(ctx, form, self, other, aval)
             else:
-                node = Node.__new__(Node)
+                node = Node()
                 node.op = op
                 node.operands = (record.ir or trace.get_ir(ctx, record), right)
                 node.aval = aval
+            trace.assign(ctx, record, node)
+        return self
+
+    return in_place
+
+
+def _in_place_scaled(form: Arithmetic, op: Op) -> Callable[..., Any]:
+    """The method that updates by ``alpha * other``: one operation, as PyTorch's optimisers do."""
+    plain = _in_place(form)
+
+    def in_place(self: AnyTensor, other: Operand, *, alpha: float = 1) -> AnyTensor:
+        if type(alpha) is int and alpha == 1:
+            return plain(self, other)
+        ctx, record = self.context, self.record
+        aval = record.aval
+        if type(other) is not type(self) or other.context is not ctx:
+            return plain(self, _scaled(self, other, alpha))
+        given = other.record
+        if given.aval is not aval:
+            return plain(self, _scaled(self, other, alpha))
+        with ctx.lock:
+            scale = trace.scalar(ctx, alpha, aval)
+            node = Node()
+            node.op = op
+            node.operands = (
+                record.ir or trace.get_ir(ctx, record),
+                given.ir or trace.get_ir(ctx, given),
+                scale,
+            )
+            node.aval = aval
             trace.assign(ctx, record, node)
         return self
 
@@ -152,8 +184,8 @@ class Operators:
 
     __itruediv__ = _in_place(DIV)
 
-    add_ = __iadd__
-    sub_ = __isub__
+    add_ = _in_place_scaled(ADD, named("add_scaled"))
+    sub_ = _in_place_scaled(SUB, named("sub_scaled"))
     mul_ = __imul__
     div_ = __itruediv__
 
@@ -168,6 +200,14 @@ def _node(
     if not plain and isinstance(other, Operators | np.ndarray | jax.Array):
         return binary(ctx, form, left.record, as_tensor(left, other).record, must_be)
     return with_scalar(ctx, form, left.record, other)
+
+
+def _scaled(like: Operators, other: Operand, alpha: float) -> Any:
+    """``alpha * other``, for what is not a tensor like the one that it is to update."""
+    number = trace.number(alpha)
+    if isinstance(other, Operators | np.ndarray | jax.Array):
+        return as_tensor(like, other) * number
+    return trace.number(other) * number
 
 
 def _result(ctx: Context, form: Arithmetic, left: AnyTensor, other: Operand) -> AnyTensor:

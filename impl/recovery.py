@@ -4,7 +4,7 @@ Source: semantics.md §6 (58, 59, 71, 72); torch_xla leaves such placeholders em
 """
 
 from markstep.impl.execution import Execution
-from markstep.impl.node import Buffer, Node
+from markstep.impl.node import Buffer, Node, new_node
 from markstep.impl.record import Record
 
 
@@ -72,4 +72,4 @@ def _rebuild(node: Node, returned: dict[Buffer, Node], rebuilt: dict[Node, Node]
     operands = tuple(rebuilt[operand] for operand in node.operands)
     if all(new is old for new, old in zip(operands, node.operands, strict=True)):
         return node
-    return Node(node.op, operands, node.aval)
+    return new_node(node.op, operands, node.aval)

@@ -9,12 +9,12 @@ Source: XLAGraphExecutor::SyncTensorsGraphInternal; semantics.md §3 (34-36, 45-
 from dataclasses import dataclass
 
 from markstep.impl.compile import look_up, refused
-from markstep.impl.context import Context
+from markstep.impl.context import Context, by_id
 from markstep.impl.device import finish, start, wait_idle
 from markstep.impl.donation import find_donors
 from markstep.impl.errors import ExecutorError, names
 from markstep.impl.execution import Execution
-from markstep.impl.graph import Graph, post_order
+from markstep.impl.graph import Graph, discover
 from markstep.impl.lower import Program
 from markstep.impl.node import Buffer
 from markstep.impl.record import Record
@@ -49,19 +49,30 @@ def sync_records(ctx: Context, records: list[Record], *, sync: bool, wait: bool)
     Raises UNMATERIALIZED, DELETED or REFUSED before anything changes; COMPILE_FAILED with at most
     uploads done; EXECUTION_FAILED for an earlier failure of one of them, or of this one if waited.
     """
+    _sync(ctx, records, Config(force=True, sync=sync, wait=wait))
+
+
+def sync_live(ctx: Context, *, wait: bool) -> None:
+    """Evaluate every live record, in order of id. Raises what ``sync_records`` raises."""
+    _sync(ctx, None, Config(force=True, sync=True, wait=wait))
+
+
+def _sync(ctx: Context, chosen: list[Record] | None, config: Config) -> None:
     with ctx.lock:
-        execution = schedule(ctx, records, Config(force=True, sync=sync, wait=wait))
-    if execution is not None and wait:
+        execution = schedule(ctx, chosen, config)
+    if execution is not None and config.wait:
         finish(ctx, execution)
 
 
-def schedule(ctx: Context, records: list[Record], config: Config) -> Execution | None:
+def schedule(ctx: Context, chosen: list[Record] | None, config: Config) -> Execution | None:
     """All phases up to the start of an execution; None if there was nothing to compute.
 
-    Whenever it had to wait, other threads may have moved on: then it looks again.
+    ``chosen``: what is to be evaluated; None: all that lives. Whenever it had to wait, other
+    threads may have moved on: then it looks again.
     """
     while True:
-        found = gather(ctx, records)
+        records = ctx.unsorted_records() if chosen is None else chosen
+        found = gather(ctx, records, sort=chosen is None)
         collect(ctx, records, force=config.force)
         if found is None:
             wait_idle(ctx)
@@ -70,9 +81,8 @@ def schedule(ctx: Context, records: list[Record], config: Config) -> Execution |
         outputs, graph = found
         if _wait_for_parameters(ctx, graph):
             deliver(ctx, records)
-            if not _current(outputs, graph):
-                continue
-        work = _prepare(ctx, outputs, graph, config)
+            continue
+        work = _prepare(ctx, outputs, graph, config, records if chosen is None else None)
         if wait_idle(ctx):
             deliver(ctx, records)
             if not _still_safe(ctx, work, config):
@@ -96,25 +106,30 @@ def deliver(ctx: Context, records: list[Record]) -> None:
 
 def pending(records: list[Record]) -> list[Record]:
     """The records that have to be computed, once each, in the given order."""
-    return [
+    found = [
         record
-        for record in dict.fromkeys(records)
+        for record in records
         if record.handle is None
         and (ir := record.ir) is not None
-        and (record.is_cloned or type(ir) is not Buffer)
+        and (type(ir) is not Buffer or record.is_cloned)
     ]
+    return list(dict.fromkeys(found))
 
 
-def gather(ctx: Context, records: list[Record]) -> tuple[list[Record], Graph] | None:
+def gather(
+    ctx: Context, records: list[Record], *, sort: bool = False
+) -> tuple[list[Record], Graph] | None:
     """What is pending with its graph, or None; every reason to refuse is found here.
 
-    Changes nothing but the failure it delivers.
+    ``sort``: in order of id. Changes nothing but the failure it delivers.
     """
     deliver(ctx, records)
     outputs = pending(records)
     if not outputs:
         return None
-    graph = post_order([record.ir for record in outputs if record.ir is not None])
+    if sort:
+        outputs.sort(key=by_id)
+    graph = discover([record.ir for record in outputs if record.ir is not None])
     require_values(outputs, graph)
     if not ctx.allowed:
         raise refused(outputs)
@@ -159,8 +174,16 @@ def _wait_for_parameters(ctx: Context, graph: Graph) -> bool:
     return any(buffer.filling for buffer in graph.parameters) and wait_idle(ctx)
 
 
-def _prepare(ctx: Context, outputs: list[Record], graph: Graph, config: Config) -> Work:
-    donors = find_donors(ctx, outputs, graph, sync=config.sync) if config.force else []
+def _prepare(
+    ctx: Context,
+    outputs: list[Record],
+    graph: Graph,
+    config: Config,
+    live: list[Record] | None,
+) -> Work:
+    donors = []
+    if config.force:
+        donors = find_donors(ctx, outputs, graph, sync=config.sync, live=live)
     return Work(outputs, graph, donors, look_up(ctx, outputs, graph, donors))
 
 
@@ -209,11 +232,8 @@ def _launch(ctx: Context, work: Work, config: Config) -> Execution:
 
 def install(execution: Execution, outputs: list[Record]) -> None:
     """Replace the pending work of each output by a placeholder that remembers it."""
-    for record in outputs:
-        assert record.ir is not None
-        placeholder = Buffer(record.aval)
-        placeholder.expect(record.ir)
-        execution.placeholders.append(placeholder)
+    execution.placeholders = [Buffer(record.aval, None, record.ir) for record in outputs]
+    for record, placeholder in zip(outputs, execution.placeholders, strict=True):
         record.handle = placeholder
         record.ir = record.host = None
         record.is_cloned = False

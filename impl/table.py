@@ -122,6 +122,14 @@ def _neg(x: Any) -> Any:
     return -x
 
 
+def _add_scaled(x: Any, y: Any, scale: Any) -> Any:
+    return x + y * scale
+
+
+def _sub_scaled(x: Any, y: Any, scale: Any) -> Any:
+    return x - y * scale
+
+
 TABLE: Final[dict[str, Entry]] = {
     "add": Entry(_add, 2, shapes.same_or_scalar, _add),
     "sub": Entry(_sub, 2, shapes.same_or_scalar, _sub),
@@ -130,6 +138,8 @@ TABLE: Final[dict[str, Entry]] = {
     "pow": Entry(jnp.power, 2, _matching),
     "maximum": Entry(jnp.maximum, 2, shapes.same_or_scalar, np.maximum),
     "minimum": Entry(jnp.minimum, 2, shapes.same_or_scalar, np.minimum),
+    "add_scaled": Entry(_add_scaled, 3, shapes.same_or_scalar, _add_scaled),
+    "sub_scaled": Entry(_sub_scaled, 3, shapes.same_or_scalar, _sub_scaled),
     "neg": Entry(_neg, 1, shapes.same, _neg),
     "abs": Entry(jnp.abs),
     "exp": Entry(jnp.exp),

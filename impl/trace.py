@@ -15,7 +15,7 @@ from markstep.impl.aval import Array, Aval, HostArray, aval_of
 from markstep.impl.context import Context
 from markstep.impl.errors import ExecutorError, bad_argument, names
 from markstep.impl.lower import upload
-from markstep.impl.node import Buffer, Node
+from markstep.impl.node import Buffer, Node, new_node
 from markstep.impl.ops import Op
 from markstep.impl.record import Record
 from markstep.impl.table import constant
@@ -85,10 +85,12 @@ def get_ir(ctx: Context, record: Record) -> Node:
     """
     if record.ir is not None:
         return record.ir
-    if record.handle is not None:
-        record.handle.owner = record.alias_id = record.id
-        record.ir = record.handle
-    elif record.host is not None:
+    handle = record.handle
+    if handle is not None:
+        handle.owner = record.alias_id = record.id
+        record.ir = handle
+        return handle
+    if record.host is not None:
         record.ir = _owned_leaf(ctx, record, record.host)
         record.host = None
     else:
@@ -122,17 +124,17 @@ def make_node(ctx: Context, op: Op, operands: list[Record], must_be: Aval | None
     """
     aval = infer(op, tuple([record.aval for record in operands]))
     require(aval, must_be)
-    return Node(op, tuple([get_ir(ctx, record) for record in operands]), aval)
+    return new_node(op, tuple([get_ir(ctx, record) for record in operands]), aval)
 
 
 def make_node_with_scalar(
     ctx: Context, op: Op, record: Record, value: Any, must_be: Aval | None = None
 ) -> Node:
     """The node of an operation on a tensor and a scalar of its dtype."""
-    number = scalar(ctx, value, record.aval)
-    aval = infer(op, (record.aval, number.aval))
+    operand = scalar(ctx, value, record.aval)
+    aval = infer(op, (record.aval, operand.aval))
     require(aval, must_be)
-    return Node(op, (get_ir(ctx, record), number), aval)
+    return new_node(op, (get_ir(ctx, record), operand), aval)
 
 
 def require(aval: Aval, must_be: Aval | None) -> None:
@@ -147,12 +149,14 @@ def assign(ctx: Context, record: Record, node: Node) -> None:
     It remembers in ``alias_id`` whose buffer it may reuse. The object stays, so that every tensor
     object that shared the old record shares the new one.
     """
-    require(node.aval, record.aval)
+    if node.aval is not record.aval:
+        require(node.aval, record.aval)
     if record.handle is not None or type(record.ir) is Buffer:
         record.alias_id = record.id
     ctx.created = record.id = ctx.created + 1
-    record.set_ir(node)
-    record.failure = None
+    record.handle = record.host = record.failure = None
+    record.ir = node
+    record.is_cloned = False
 
 
 def clone(ctx: Context, source: Record) -> Record:
@@ -187,27 +191,35 @@ def scalar(ctx: Context, value: Any, like: Aval) -> Node:
     It has the dtype of ``like``. Raises BAD_ARGUMENT for what is not exactly a number of it.
     Source: LazyGraphExecutor::GetIrValueForScalar, GetDeviceData; semantics.md §3 (18-25).
     """
+    last, known = ctx.last_scalar
+    if value is last and known is not None and known.aval is like.scalar:
+        return known  # the very same object as last time, as in a loop: nothing to look up
+    node = _find_scalar(ctx, value, like.scalar)
+    ctx.last_scalar = (value, node)
+    return node
+
+
+def _find_scalar(ctx: Context, value: Any, aval: Aval) -> Node:
     if type(value) is not float and type(value) is not int:
-        value = _number(value)
-    key: object = (like.scalar, value)
+        value = number(value)
+    key: object = (aval, value)
     if not value or value != value:
         # -0.0 equals 0.0 and nan does not equal itself: they are known by how they are written
-        key = (like.scalar, repr(float(value)))
+        key = (aval, repr(float(value)))
     leaf = ctx.scalars.get(key)
     if leaf is not None:
-        if leaf is not ctx.last_scalar:
-            ctx.scalars.move_to_end(key)
-            ctx.last_scalar = leaf
+        ctx.scalars.move_to_end(key)
         return leaf
     node = ctx.constants.get(key)
-    return _new_scalar(ctx, value, like.scalar, key) if node is None else node
+    return _new_scalar(ctx, value, aval, key) if node is None else node
 
 
-def _number(value: Any) -> int | float:
+def number(value: Any) -> int | float:
+    """A scalar operand as a Python number. Raises BAD_ARGUMENT for anything but a real number."""
     if isinstance(value, int | float | np.number) and not isinstance(value, bool):
-        number = value.item() if isinstance(value, np.number) else value
-        if isinstance(number, int | float):
-            return number
+        plain = value.item() if isinstance(value, np.number) else value
+        if isinstance(plain, int | float):
+            return plain
     raise bad_argument(f"a scalar operand is a real number, not {value!r}")
 
 
@@ -216,12 +228,12 @@ def _new_scalar(ctx: Context, value: float, aval: Aval, key: object) -> Node:
     if dtype.kind in "iu" and np.array(value).astype(dtype) != value:
         raise bad_argument(f"{value!r} is not a value of {dtype.name}")
     if value in (0, 1, -1) and (value or math.copysign(1, value) > 0):
-        node = ctx.constants[key] = Node(constant(int(value), dtype), (), aval)
+        node = ctx.constants[key] = new_node(constant(int(value), dtype), (), aval)
         return node
     ctx.count("DeviceDataCacheMiss")
     buffer = Buffer(aval, to_device(ctx, np.array(value, dtype)))
     buffer.read_only = True
-    ctx.scalars[key] = ctx.last_scalar = buffer
+    ctx.scalars[key] = buffer
     if len(ctx.scalars) > SCALARS_KEPT:
         ctx.scalars.popitem(last=False)
     return buffer

@@ -10,9 +10,8 @@ from markstep.conformance.lockstep.views import COMPARED_COUNTERS
 from markstep.impl.aval import HostArray
 from markstep.impl.errors import ExecutorError, bad_argument
 from markstep.impl.executor import Executor
-from markstep.impl.graph import DONORS, Key
+from markstep.impl.graph import Key
 from markstep.impl.lower import CompileMode
-from markstep.impl.ops import Op
 from markstep.impl.tensors import Tensor
 from markstep.spec import vocabulary as v
 from markstep.spec.vocabulary import DType, Nested, Observation, TensorName
@@ -56,8 +55,7 @@ class ReferenceAdapter:
         return "xla" if compiled else "interpret"
 
     def _mode_for(self, key: Key) -> CompileMode:
-        kinds = {str(word) for word in key if isinstance(word, Op)}
-        kinds.add(str(key[key.index(DONORS) :]))
+        kinds = {*map(str, key.ops), str(key.donors)}
         rare = any(self._kinds[kind] < COMPILED_OF_A_KIND for kind in kinds)
         self._kinds.update(kinds if rare else ())
         return "xla" if rare else "interpret"

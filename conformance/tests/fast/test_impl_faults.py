@@ -254,7 +254,7 @@ def interrupt(*_):
     raise KeyboardInterrupt
 
 
-@pytest.mark.parametrize("where", ["Execution.run", "Buffer.expect", "start"])
+@pytest.mark.parametrize("where", ["Execution.run", "Buffer.__init__", "start"])
 def test_an_interrupt_is_passed_on_and_loses_nothing(ex, monkeypatch, where):
     x = data(ex)
     y, z = x * 2, x * 3

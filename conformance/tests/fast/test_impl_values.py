@@ -62,6 +62,49 @@ def test_in_place_forms(ex):
     np.testing.assert_allclose(np.asarray(x), expected, rtol=1e-6)
 
 
+SCALED = {
+    "a tensor": lambda ex: ex.tensor(B),
+    "a row": lambda ex: ex.tensor(B[0]),
+    "an array": lambda ex: B,
+    "a number": lambda ex: 3,
+}
+
+
+@pytest.mark.parametrize("operand", SCALED)
+def test_updates_scaled_by_alpha(ex, operand):
+    x, other = ex.tensor(A), SCALED[operand](ex)
+    x.add_(other, alpha=0.5).sub_(other, alpha=-2).sub_(other)
+    expected = A + (0.5 + 2 - 1) * np.asarray(other)
+    np.testing.assert_allclose(x.numpy(), expected, rtol=1e-6)
+
+
+def test_an_update_scaled_by_alpha_is_one_operation():
+    ex = Executor("xla")
+    x, gradient = ex.tensor(A), ex.tensor(B)
+    ex.sync([x, gradient])
+    programs = set()
+    for rate in (0.5, 0.25):
+        x.sub_(gradient, alpha=rate)
+        programs.add(ex.graph_hash([x]))
+        assert ex.dump_graph([x]).count("sub") == 1
+        ex.mark_step()
+    assert len(programs) == 1, "the rate is a parameter of the program"
+    assert ex.counters["InputOutputAliasCount.sum"] == 1
+    np.testing.assert_array_equal(x.numpy(), A - B * 0.75)
+
+
+def test_alpha_is_a_number_of_the_element_type(ex):
+    x, same = ex.tensor([1, 2]), ex.tensor([3, 4])
+    before = ex.dump_graph([x])
+    for other in (same, 1, np.array([1, 2])):
+        for alpha in (0.5, "1", same):
+            with pytest.raises(ExecutorError) as error:
+                x.add_(other, alpha=alpha)
+            assert error.value.kind == ErrorKind.BAD_ARGUMENT
+    assert ex.dump_graph([x]) == before
+    assert x.add_(same, alpha=2).numpy().tolist() == [7, 10]
+
+
 def test_python_protocols(ex):
     x = ex.tensor([3.0, 4.0])
     assert [float(item) for item in x] == [3.0, 4.0]

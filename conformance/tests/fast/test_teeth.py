@@ -16,6 +16,7 @@ from markstep.impl import cached, device, donation, executor, reading, syncing, 
 from markstep.impl.arithmetic import SUB
 from markstep.impl.executor import Executor
 from markstep.impl.graph import Graph
+from markstep.impl.node import delete
 from markstep.impl.record import Record
 from markstep.impl.syncing import Config
 
@@ -30,7 +31,7 @@ def wrap(patch: Patch, owner: Any, name: str, change: Callable[..., Any]) -> Non
 
 
 def donors_are_chosen_though_needed(patch: Patch) -> None:
-    patch.setattr(donation, "_needed", lambda records: set())
+    patch.setattr(donation, "_needed", lambda live, outputs: set())
 
 
 def donors_are_not_in_the_key(patch: Patch) -> None:
@@ -39,7 +40,7 @@ def donors_are_not_in_the_key(patch: Patch) -> None:
 
 def wiring_is_not_in_the_key(patch: Patch) -> None:
     def without_positions(original: Any, graph: Graph, donors: Any) -> Any:
-        return tuple(word for word in original(graph, donors) if not isinstance(word, int))
+        return original(graph, donors)._replace(places=())
 
     wrap(patch, Graph, "key", without_positions)
 
@@ -67,8 +68,7 @@ def failures_give_nothing_back(patch: Patch) -> None:
 def failures_consume_their_donors(patch: Patch) -> None:
     def consuming(original: Any, live: Any, execution: Any) -> None:
         original(live, execution)
-        for donor in execution.donors:
-            donor.delete()
+        delete(execution.donors)
 
     wrap(patch, device, "give_back", consuming)
 
