@@ -72,10 +72,16 @@ def aval_of(shape: tuple[int, ...], dtype: npt.DTypeLike) -> Aval:
 def host_array(data: npt.ArrayLike) -> HostArray:
     """Host data as an array of the element type that JAX would give it; perhaps not a copy.
 
-    Raises BAD_ARGUMENT for whole numbers that this type does not hold.
+    That is one of 32 bits, unless ``jax_enable_x64`` is set: fractions are rounded, as JAX rounds
+    them. Raises BAD_ARGUMENT for numbers that are beyond this type.
     """
     array = np.asarray(data)
-    narrow = array.astype(jax.dtypes.canonicalize_dtype(array.dtype), copy=False)
-    if narrow.dtype != array.dtype and array.dtype.kind in "iu" and not (narrow == array).all():
-        raise bad_argument(f"the data hold values that {narrow.dtype} does not")
+    dtype = jax.dtypes.canonicalize_dtype(array.dtype)
+    if dtype == array.dtype:
+        return array
+    with np.errstate(over="ignore"):
+        narrow = array.astype(dtype)
+    kept = narrow == array if dtype.kind in "iu" else np.isfinite(narrow) == np.isfinite(array)
+    if not kept.all():
+        raise bad_argument(f"the data hold values that {dtype} does not")
     return narrow

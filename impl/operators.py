@@ -21,6 +21,7 @@ from markstep.impl.arithmetic import (
     POW,
     SUB,
     Arithmetic,
+    arithmetic,
     binary,
     from_scalar,
     with_scalar,
@@ -132,6 +133,17 @@ def _in_place_scaled(form: Arithmetic, op: Op) -> Callable[..., Any]:
     return in_place
 
 
+def _comparison(form: Arithmetic) -> Callable[..., Any]:
+    """The method ``tensor op other``, element by element; only with what can be an operand."""
+
+    def compare(self: AnyTensor, other: Any) -> Any:
+        if not isinstance(other, Operators | np.ndarray | jax.Array | np.number | int | float):
+            return NotImplemented
+        return _result(self.context, form, self, other)
+
+    return compare
+
+
 class Operators:
     """A lazy tensor as far as operators go: its record, and the device that it is on."""
 
@@ -173,6 +185,16 @@ class Operators:
     def minimum(self, other: Operand) -> Self:
         """The smaller of two values, element by element."""
         return _result(self.context, MINIMUM, self, other)
+
+    # -- comparison: only traced, element by element; a tensor as a key is the object itself --
+
+    __eq__ = _comparison(arithmetic("eq"))
+    __ne__ = _comparison(arithmetic("ne"))
+    __lt__ = _comparison(arithmetic("lt"))
+    __le__ = _comparison(arithmetic("le"))
+    __gt__ = _comparison(arithmetic("gt"))
+    __ge__ = _comparison(arithmetic("ge"))
+    __hash__ = object.__hash__
 
     # -- in place: the tensor shows a new record ----------------------------------------------
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, TypeAlias
 
 import jax
+import numpy as np
 from jax.extend.core import ClosedJaxpr, Jaxpr
 
 from markstep.impl.aval import Aval, TupleAval, aval_of
@@ -35,6 +36,11 @@ def same_or_scalar(avals: tuple[Aval, ...]) -> Aval:
     """Elementwise with 0-d operands stretched: one dtype, and one shape but for ()."""
     same_dtype(avals)
     return same(tuple(aval for aval in avals if aval.shape) or avals)
+
+
+def compared(avals: tuple[Aval, ...]) -> Aval:
+    """Elementwise comparison: as ``same_or_scalar``, and the results are truth values."""
+    return aval_of(same_or_scalar(avals).shape, np.bool_)
 
 
 def same_dtype(avals: tuple[Aval, ...]) -> None:

@@ -140,6 +140,12 @@ TABLE: Final[dict[str, Entry]] = {
     "minimum": Entry(jnp.minimum, 2, shapes.same_or_scalar, np.minimum),
     "add_scaled": Entry(_add_scaled, 3, shapes.same_or_scalar, _add_scaled),
     "sub_scaled": Entry(_sub_scaled, 3, shapes.same_or_scalar, _sub_scaled),
+    "eq": Entry(jnp.equal, 2, shapes.compared, np.equal),
+    "ne": Entry(jnp.not_equal, 2, shapes.compared, np.not_equal),
+    "lt": Entry(jnp.less, 2, shapes.compared, np.less),
+    "le": Entry(jnp.less_equal, 2, shapes.compared, np.less_equal),
+    "gt": Entry(jnp.greater, 2, shapes.compared, np.greater),
+    "ge": Entry(jnp.greater_equal, 2, shapes.compared, np.greater_equal),
     "neg": Entry(_neg, 1, shapes.same, _neg),
     "abs": Entry(jnp.abs),
     "exp": Entry(jnp.exp),
@@ -165,7 +171,10 @@ TABLE: Final[dict[str, Entry]] = {
     "failing_execute": Entry(_failing_execute, 1, _huge, _failing_on_host, calls_python=True),
 }
 
-for _name in ("add", "sub", "mul", "div", "pow", "maximum", "minimum"):
+BINARY: Final = ("add", "sub", "mul", "div", "pow", "maximum", "minimum")
+COMPARISONS: Final = ("eq", "ne", "lt", "le", "gt", "ge")
+
+for _name in BINARY + COMPARISONS:
     _entry = TABLE[_name]
     _closed = _entry.on_host is not None
     for _form in (f"{_name}_scalar", f"r{_name}_scalar"):

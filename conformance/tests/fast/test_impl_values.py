@@ -62,6 +62,39 @@ def test_in_place_forms(ex):
     np.testing.assert_allclose(np.asarray(x), expected, rtol=1e-6)
 
 
+COMPARISONS = {
+    "equal": lambda a, b: a == b,
+    "unequal row": lambda a, b: a != b[0],
+    "less": lambda a, b: a < b,
+    "number": lambda a, b: a <= 2,
+    "reverse number": lambda a, b: 2 > a,  # noqa: SIM300
+    "numpy operand": lambda a, b: B >= a,  # noqa: SIM300
+}
+
+
+@pytest.mark.parametrize("name", COMPARISONS)
+def test_comparisons_are_element_by_element(ex, name):
+    compare = COMPARISONS[name]
+    lazy, eager = compare(ex.tensor(A), ex.tensor(B)), compare(A, B)
+    assert lazy.dtype == bool
+    np.testing.assert_array_equal(lazy.numpy(), eager)
+
+
+def test_a_tensor_as_a_key_is_the_object_itself(ex):
+    x, y = ex.tensor(A), ex.tensor(A)
+    assert len({x, y, x.detach()}) == 3
+    assert {x: 1}[x] == 1
+    assert not bool(x == None) and x != "x"  # noqa: E711
+
+
+def test_comparisons_are_refused_where_the_element_types_differ(ex):
+    whole = ex.tensor([1, 2])
+    for other in (ex.tensor([1.0, 2.0]), 0.5, np.array([1.0, 2.0])):
+        with pytest.raises(ExecutorError) as error:
+            _ = whole == other
+        assert error.value.kind == ErrorKind.BAD_ARGUMENT
+
+
 SCALED = {
     "a tensor": lambda ex: ex.tensor(B),
     "a row": lambda ex: ex.tensor(B[0]),
@@ -216,3 +249,15 @@ def test_keys_are_equal_only_for_programs_that_read_alike(one, other):
 def _shape_of(ex, tensors):
     """The graph as text, without the names of tensors: another way to say what the key says."""
     return ex.dump_graph(tensors).rpartition("return")[0]
+
+
+def test_host_data_of_64_bits_become_what_jax_makes_of_them(ex):
+    wide = np.array([0.1, -np.inf, np.nan])
+    assert wide.dtype == np.float64
+    np.testing.assert_array_equal(ex.tensor(wide).numpy(), np.asarray(jnp.array(wide)))
+    total = ex.tensor(wide.astype(np.float32)) + wide
+    assert total.dtype == np.float32
+    for beyond in (np.array([1e300]), np.array([2**40])):
+        with pytest.raises(ExecutorError) as error:
+            ex.tensor(beyond)
+        assert error.value.kind == ErrorKind.BAD_ARGUMENT
