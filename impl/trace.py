@@ -147,13 +147,14 @@ def assign(ctx: Context, record: Record, node: Node) -> None:
     """An in-place update: a new record with a fresh id takes the place of the old one.
 
     It remembers in ``alias_id`` whose buffer it may reuse. The object stays, so that every tensor
-    object that shared the old record shares the new one.
+    object that shared the old record shares the new one. ``node`` is an operation, never a leaf.
     """
     if node.aval is not record.aval:
         require(node.aval, record.aval)
     if record.handle is not None or type(record.ir) is Buffer:
         record.alias_id = record.id
     ctx.created = record.id = ctx.created + 1
+    # as ``set_ir`` does it for an operation, without the call: every update comes here
     record.handle = record.host = record.failure = None
     record.ir = node
     record.is_cloned = False
