@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from itertools import chain, combinations
 
 from markstep.spec import vocabulary as v
-from markstep.spec.design import Design, KeyWiring
-from markstep.spec.machine import AnyAction
+from markstep.spec.design import Design, ErrorDelivery, KeyWiring, Truncation, Validation
+from markstep.spec.machine import AnyAction, blocked
 from markstep.spec.rules.sync import Compile, Lookup
 from markstep.spec.schedule import FACTLESS
 from markstep.spec.state import CallKind, Phase, State
@@ -38,6 +38,8 @@ class Bound:
     """Stop when the search holds this many MiB; likewise."""
     processes: int = 1
     """Processes that expand states; the result does not depend on it."""
+    reduced: bool = True
+    """An execution ends only where the moment can matter (`end_matters`)."""
 
 
 SYNCING = (
@@ -67,7 +69,8 @@ def moves(state: State, design: Design, bound: Bound) -> Iterator[AnyAction]:
             yield Compile(fails=True)
     else:
         yield FACTLESS[state.call.phase]
-    yield from environment_moves(state, bound)
+    if state.execution.running and ends_are_tried(state, design, bound):
+        yield from environment_moves(state, bound)
 
 
 def facts_possible(state: State, action: Lookup, design: Design) -> bool:
@@ -84,10 +87,45 @@ def facts_possible(state: State, action: Lookup, design: Design) -> bool:
     return state.call.outputs != 0 and (other_leaves or not action.misfits)
 
 
+def ends_are_tried(state: State, design: Design, bound: Bound) -> bool:
+    """Whether a search within the bound lets the running execution end now."""
+    return not bound.reduced or end_matters(state, design)
+
+
+def end_matters(state: State, design: Design) -> bool:
+    """Whether the end of the running execution has to be tried now.
+
+    It is tried between calls, where a call waits for it, and just before a call numbers its
+    parameters (A43), which looks at whether they have values. Anywhere else it commutes with a
+    neighbouring step, in the sense that both orders lead to the same state, and trying it here
+    would only find again what is found from there:
+
+    - where a call begins (READ, COLLECT): beginning one changes nothing that an end looks at or
+      changes, so an end here is one before the call;
+    - before the uploads (UPLOAD): they make new buffers, which no end is about;
+    - before the extraction (EXTRACT): unless it takes the ir it changes no record, so an end here
+      is one before A43. If it does (Truncation.AT_EXTRACT), collecting has looked neither at
+      buffers nor at errors, so an end here is one before the call; where it has looked at them
+      (Validation.BEFORE_EFFECTS, ErrorDelivery.OWNER), an end is tried here too;
+    - after A43 (LOOKUP, COMPILE, INSTALL): the cache, the compiler and the placeholders of new
+      outputs have nothing to do with what runs, so it is one where the call waits for the lock, or
+      after the call where that ends before.
+
+    Price and claims: an end costs the same in both places, so shortest paths keep their length;
+    that the same claims break is tested on whole spaces under every design.
+    """
+    phase = state.call.phase
+    looked = (
+        design.validation == Validation.BEFORE_EFFECTS
+        or design.error_delivery == ErrorDelivery.OWNER
+    )
+    if phase == Phase.EXTRACT and design.truncation == Truncation.AT_EXTRACT and looked:
+        return True
+    return phase in (Phase.IDLE, Phase.POST_ORDER) or blocked(state, design)
+
+
 def environment_moves(state: State, bound: Bound) -> Iterator[AnyAction]:
-    """The ends that a running execution can have."""
-    if not state.execution.running:
-        return
+    """The ends that the running execution can have."""
     yield v.CompleteExecution()
     if state.execution.donors:
         yield v.CompleteExecution(spares=state.execution.donors)

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Protocol, TypeAlias
 
-from markstep.spec.alphabet import Bound, cost, moves, syncs
+from markstep.spec.alphabet import Bound, cost, ends_are_tried, moves, syncs
 from markstep.spec.canonical import canonical, pack, tensors_in_order, unpack
 from markstep.spec.design import Design
 from markstep.spec.invariants import CLAIMS, Claim, Step
@@ -74,7 +74,7 @@ def expand(task: Expand) -> Expansion:
             judge(
                 Step(before, action, after, task.design), number, len(path), found, pending, unseen
             )
-            following = only_move(after)
+            following = only_move(after, task)
             if following is None:
                 break
             before, action = after, following
@@ -84,9 +84,11 @@ def expand(task: Expand) -> Expansion:
     return found
 
 
-def only_move(state: State) -> AnyAction | None:
-    """The one thing that can happen next, in the middle of a call while nothing runs."""
-    return None if state.execution.running else FACTLESS.get(state.call.phase)
+def only_move(state: State, search: Searched) -> AnyAction | None:
+    """The one thing that can happen next, in the middle of a call while nothing can end."""
+    if state.execution.running and ends_are_tried(state, search.design, search.bound):
+        return None
+    return FACTLESS.get(state.call.phase)
 
 
 def judge(
@@ -127,7 +129,7 @@ def continued(state: State, move: int, search: Searched) -> tuple[Path, State]:
         if after is None:
             raise AssertionError(f"{following} was possible and is not")
         state, path = after, (*path, following)
-        following = only_move(state)
+        following = only_move(state, search)
     return path, state
 
 

@@ -1,11 +1,13 @@
 """The search: what it finds, and that it does not depend on how it is run."""
 
+from dataclasses import replace
+
 import pytest
 
 from markstep.conformance.cli.exploration import explore_report
-from markstep.spec.alphabet import Bound, moves, syncs
+from markstep.spec.alphabet import Bound, cost, moves, syncs
 from markstep.spec.canonical import canonical, pack, unpack
-from markstep.spec.design import SOUND, TORCH_XLA_2_9, Design
+from markstep.spec.design import DESIGNS, SOUND, TORCH_XLA_2_9, Design
 from markstep.spec.expand import Expand, expand
 from markstep.spec.explore import explore, go_on
 from markstep.spec.invariants import GRAPH_CLAIMS
@@ -61,7 +63,7 @@ def test_a_limit_makes_the_search_incomplete():
 
 def test_calls_are_the_actions_that_begin_one():
     """What `--syncs` counts is what the law makes a call of."""
-    for key in some_states(TORCH_XLA_2_9, 400):
+    for key in some_states(TORCH_XLA_2_9, 80):
         state = unpack(key)
         for action in moves(state, TORCH_XLA_2_9, Bound(2, 3)):
             after = step(state, action, TORCH_XLA_2_9)
@@ -84,6 +86,24 @@ def test_a_bound_on_calls_keeps_exactly_what_is_reached_with_so_few():
     assert search.result.exhausted
     assert search.result.bound_hit
     assert {key: search.calls[node] for key, node in search.numbers.items()} == fewest
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["sound", "torch_xla_2_9", "fixed_F4"])
+def test_ends_tried_only_where_they_matter_find_the_same(name):
+    """The reduction of ends loses no state between calls, no violation, no shortest length."""
+    found, sizes = [], []
+    for reduced in (False, True):
+        search = Search.begun(DESIGNS[name], replace(TINY, reduced=reduced))
+        go_on(search)
+        result = search.result
+        assert result.exhausted
+        idle = {key for key in search.numbers if unpack(key).call.phase == Phase.IDLE}
+        lengths = {id: sum(map(cost, path)) for id, path in result.counterexamples.items()}
+        found.append((idle, lengths, result.witnessed))
+        sizes.append(result.transitions)
+    assert found[0] == found[1]
+    assert sizes[1] < 0.9 * sizes[0]
 
 
 def some_states(design: Design, most: int) -> list[bytes]:
