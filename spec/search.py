@@ -68,6 +68,8 @@ class Search:
         """(state, calls) that paths of the present length lead to: (node before, move)."""
         self.later: dict[tuple[bytes, int], tuple[int, int]] = {}
         """As ``rising``, for paths that are longer by one."""
+        self.edges: list[tuple[int, int, bytes]] | None = None
+        """(node, move, state that it leads to) for every move, where somebody wants to know."""
 
     @classmethod
     def begun(cls, design: Design, bound: Bound) -> "Search":
@@ -160,6 +162,8 @@ class Search:
         limited = result.bound.syncs is not None
         for move, price, begun, key in found.successors:
             calls = self.calls[number] + begun if limited else 0
+            if self.edges is not None:
+                self.edges.append((number, move, key))
             if price:
                 self.later.setdefault((key, calls), (number, move))
             else:

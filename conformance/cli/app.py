@@ -151,6 +151,9 @@ def explore(
     claim: Annotated[
         list[str] | None, Parameter(help="Only these invariants.", negative="")
     ] = None,
+    emit_tests: Annotated[
+        Path | None, Parameter(help="Write programs that take every step found to this directory.")
+    ] = None,
     junit_xml: Junit = None,
     json: JsonFile = None,
     out: Out = OUT,
@@ -168,7 +171,7 @@ def explore(
         "processes": processes,
     }
     outputs = Outputs(junit_xml, json, out)
-    return explore_verb(design, limits, families or [], claim or [], outputs)
+    return explore_verb(design, limits, families or [], claim or [], emit_tests, outputs)
 
 
 @app.command

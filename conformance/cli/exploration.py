@@ -2,23 +2,28 @@
 
 import signal
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from threading import current_thread, main_thread
 from typing import Any, Self
 
 from markstep.conformance.changes import diff_states
+from markstep.conformance.cli.files import write_atomically
+from markstep.conformance.programs.covering import cover
 from markstep.conformance.report.model import ClaimCount, Failure, Report
 from markstep.conformance.report.names import known_hazards
 from markstep.conformance.show import show_graph
 from markstep.conformance.verdict import Verdict
 from markstep.spec.alphabet import Bound
 from markstep.spec.design import Design
-from markstep.spec.explore import explore
-from markstep.spec.invariants import CLAIMS, GRAPH_CLAIMS, GraphClaim, by_number
+from markstep.spec.explore import go_on
+from markstep.spec.invariants import CLAIMS, GRAPH_CLAIMS, GraphClaim
 from markstep.spec.invariants.keys import Violation
 from markstep.spec.machine import AnyAction, step
 from markstep.spec.search import Exploration, Search
 from markstep.spec.small_graphs import small_graphs
+from markstep.spec.space import Space
 from markstep.spec.state import State
+from markstep.spec.trace import SUFFIX, Trace, dumps
 
 GRAPH_OPS = 2
 """Ops of the graphs on which an exploration checks the graph law; a test goes up to three."""
@@ -50,8 +55,11 @@ class Interrupts:
             signal.signal(signal.SIGINT, self.before)
 
 
-def explore_report(design: Design, bound: Bound, claims: Sequence[str], tell: Tell) -> Report:
-    """Explore, and report on the given claims; on all of them if none is given."""
+def explore_report(
+    design: Design, bound: Bound, claims: Sequence[str], tell: Tell, emit: Path | None = None
+) -> Report:
+    """Explore, and report on the given claims; on all of them if none is given. ``emit``: where
+    programs go that take every move of the space."""
     if claims and all(id in GRAPH_CLAIMS for id in claims):
         return graph_report(design, claims)
 
@@ -59,17 +67,38 @@ def explore_report(design: Design, bound: Bound, claims: Sequence[str], tell: Te
         tell(search.expanded, None)
         return interrupts.asked
 
+    search = Search.begun(design, bound)
+    search.edges = None if emit is None else []
     with Interrupts() as interrupts:
-        result = explore(design, bound, watch)
-    wanted = claims or sorted([*CLAIMS, *GRAPH_CLAIMS], key=by_number)
+        go_on(search, watch)
+    result = search.result
+    wanted = claims or sorted([*CLAIMS, *GRAPH_CLAIMS])
     report = report_of(result, [id for id in wanted if id in CLAIMS])
     judge_graphs(report, design, [id for id in wanted if id in GRAPH_CLAIMS])
     report.verdict = verdict_of(result, report)
     report.interrupted = interrupts.asked
+    if emit is not None and not interrupts.asked:
+        emit_programs(search, emit, report, tell)
     if claims:
         unseen = [id for id in claims if id in result.unwitnessed]
         report.vacuous = [f"{id}: no state within the bound exercises its premise" for id in unseen]
     return report
+
+
+def emit_programs(search: Search, directory: Path, report: Report, tell: Tell) -> None:
+    """Write programs that take every move of a space, and say what they do not take and why."""
+    found = cover(Space.of(search), tell)
+    design = search.result.design.name
+    for number, program in enumerate(found.programs, 1):
+        path = directory / f"explored-{design}-{number:03}{SUFFIX}"
+        write_atomically(path, dumps(Trace(program, design)))
+    length = sum(map(len, found.programs))
+    report.notes.append(
+        f"{len(found.programs)} programs with {length} actions in {directory} take "
+        f"{found.covered} of the {found.moves} moves of the space"
+    )
+    for why, number in found.left_out.most_common():
+        report.notes.append(f"not taken: {number} moves, because {why.value}")
 
 
 def graph_report(design: Design, claims: Sequence[str]) -> Report:

@@ -136,6 +136,7 @@ def explore_verb(
     limits: dict[str, int | None],
     families: list[str],
     claims: list[str],
+    emit: Path | None,
     outputs: Outputs,
 ) -> ExitCode:
     """`markstep explore`."""
@@ -156,13 +157,20 @@ def explore_verb(
     if not 1 <= (limits.get("processes") or 0) <= most:
         what = f"{limits['processes']} is not from 1 to {most}"
         raise UsageError("--processes", what, "give the number of processors")
+    if emit is not None:
+        check_directory("--emit-tests", emit)
     outputs.check()
     given: dict[str, Any] = dict(limits)
     bound = Bound(**given, families=tuple(families) or FAMILIES)
     with Progress("states") as progress:
-        report = explore_report(law, bound, claims, progress)
+        report = explore_report(law, bound, claims, progress, emit)
     report.again = again(
-        "explore", design=design, **given, families=families or None, claim=claims or None
+        "explore",
+        design=design,
+        **given,
+        families=families or None,
+        claim=claims or None,
+        emit_tests=emit,
     )
     return finish(report, outputs)
 
