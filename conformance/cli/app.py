@@ -1,4 +1,4 @@
-"""The command line: `markstep run | replay | monitor | explore | prove | list | bench`.
+"""The command line: `markstep run | replay | monitor | explore | refine | prove | list | bench`.
 
 Here are only the verbs with their options; what they do is imported when a verb is called, so that
 `--help` is fast. A mistake of the user is one line on standard error and no traceback.
@@ -172,6 +172,54 @@ def explore(
     }
     outputs = Outputs(junit_xml, json, out)
     return explore_verb(design, limits, families or [], claim or [], emit_tests, outputs)
+
+
+@app.command
+def refine(
+    x: Annotated[str, Parameter(name="X", help="The design that is asked about.")],
+    y: Annotated[
+        str, Parameter(name="Y", help="The design to compare with, or `contract`: eager execution.")
+    ],
+    /,
+    *,
+    records: Annotated[int, Parameter(converter=whole, help="At most so many live records.")] = 2,
+    buffers: Annotated[
+        int, Parameter(converter=whole, help="At most so many buffer records in use under X.")
+    ] = 3,
+    actions: Annotated[
+        int,
+        Parameter(converter=whole, help="At most so many actions of a program, with failures."),
+    ] = 4,
+    families: Annotated[
+        list[str] | None, Parameter(help="Only these groups of actions; default: all.", negative="")
+    ] = None,
+    never: Annotated[
+        list[str] | None, Parameter(help="Only programs to which this never happens.", negative="")
+    ] = None,
+    conditions: Annotated[
+        bool, Parameter(help="Find what must never happen, at least.", negative="")
+    ] = False,
+    max_states: Annotated[
+        int, Parameter(converter=whole, help="Stop there; then inconclusive.")
+    ] = 2_000_000,
+    write: Annotated[
+        Path | None, Parameter(help="Write the conditions as a page of the manual to this file.")
+    ] = None,
+    junit_xml: Junit = None,
+    json: JsonFile = None,
+    out: Out = OUT,
+) -> ExitCode:
+    """Run every program up to a bound under two designs: shortest one that differs to a user."""
+    from markstep.conformance.cli.verbs import Outputs, refine_verb
+
+    limits: dict[str, int | None] = {
+        "records": records,
+        "buffers": buffers,
+        "actions": actions,
+        "max_states": max_states,
+    }
+    outputs, designs = Outputs(junit_xml, json, out), (x, y)
+    return refine_verb(designs, limits, families or [], never or [], conditions, write, outputs)
 
 
 @app.command

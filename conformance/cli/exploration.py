@@ -1,13 +1,11 @@
 """`markstep explore`: an exploration of the law as a report."""
 
-import signal
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from threading import current_thread, main_thread
-from typing import Any, Self
 
 from markstep.conformance.changes import diff_states
 from markstep.conformance.cli.files import write_atomically
+from markstep.conformance.cli.interrupts import Interrupts
 from markstep.conformance.programs.covering import cover
 from markstep.conformance.report.model import ClaimCount, Failure, Report
 from markstep.conformance.report.names import known_hazards
@@ -31,28 +29,6 @@ GRAPH_OPS = 2
 
 Tell = Callable[[int, int | None], None]
 """Told how many states are expanded, and how many there seem to be."""
-
-
-class Interrupts:
-    """While it is entered, the first Ctrl-C asks the search to stop; the next one interrupts."""
-
-    def __init__(self) -> None:
-        self.asked = False
-        self.before: Any = None
-
-    def __enter__(self) -> Self:
-        if current_thread() is main_thread():
-            self.before = signal.signal(signal.SIGINT, self.ask)
-        return self
-
-    def ask(self, number: int, frame: object) -> None:
-        """Remember that somebody wants to stop."""
-        self.asked = True
-        signal.signal(signal.SIGINT, self.before)
-
-    def __exit__(self, *about: object) -> None:
-        if self.before is not None:
-            signal.signal(signal.SIGINT, self.before)
 
 
 def explore_report(

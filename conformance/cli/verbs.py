@@ -23,6 +23,7 @@ from markstep.conformance.report.model import Report
 from markstep.conformance.report.traces import save_traces
 from markstep.conformance.verdict import Verdict
 from markstep.spec import SPEC_VERSION
+from markstep.spec.alphabet import FAMILIES, Bound
 from markstep.spec.design import DESIGNS, Design
 from markstep.spec.trace import SUFFIX, TraceError, read_trace
 
@@ -141,12 +142,73 @@ def explore_verb(
 ) -> ExitCode:
     """`markstep explore`."""
     from markstep.conformance.cli.exploration import explore_report
-    from markstep.spec.alphabet import FAMILIES, Bound
     from markstep.spec.invariants import CLAIMS, GRAPH_CLAIMS
 
     law = the_design(design)
     for claim in claims:
         pick("--claim", claim, [*CLAIMS, *GRAPH_CLAIMS])
+    bound = the_bound(limits, families)
+    if emit is not None:
+        check_directory("--emit-tests", emit)
+    outputs.check()
+    with Progress("states") as progress:
+        report = explore_report(law, bound, claims, progress, emit)
+    report.again = again(
+        "explore",
+        design=design,
+        **limits,
+        families=families or None,
+        claim=claims or None,
+        emit_tests=emit,
+    )
+    return finish(report, outputs)
+
+
+def refine_verb(
+    designs: tuple[str, str],
+    limits: dict[str, int | None],
+    families: list[str],
+    never: list[str],
+    conditions: bool,
+    page: Path | None,
+    outputs: Outputs,
+) -> ExitCode:
+    """`markstep refine`."""
+    from markstep.conformance.cli import refinement
+
+    x, name = the_design(designs[0], "refine"), designs[1]
+    pick("refine", name, [*DESIGNS, refinement.CONTRACT], "design")
+    bound, words = the_bound(limits, families), refinement.check_words(never)
+    if page is not None and not conditions:
+        raise UsageError("--write", "there is no page of one comparison", "add --conditions")
+    if name == refinement.CONTRACT and (words or conditions):
+        what = "the contract is kept or not, there are no conditions"
+        raise UsageError("refine", what, "leave out --never and --conditions")
+    check_writable("--write", page)
+    outputs.check()
+    command = again(
+        "refine",
+        *designs,
+        **limits,
+        families=families or None,
+        never=never or None,
+        conditions=conditions or None,
+        write=page,
+    )
+    with Progress("states") as progress:
+        if name == refinement.CONTRACT:
+            report = refinement.contract_report(x, bound, progress)
+        elif conditions:
+            y = DESIGNS[name]
+            report = refinement.conditions_report(x, y, bound, progress, page, command)
+        else:
+            report = refinement.refine_report(x, DESIGNS[name], bound, words, progress)
+    report.again = command
+    return finish(report, outputs)
+
+
+def the_bound(limits: dict[str, int | None], families: list[str]) -> Bound:
+    """How far a search may go. Raises UsageError."""
     for family in families:
         pick("--families", family, FAMILIES, "family")
     for name, value in limits.items():
@@ -154,25 +216,11 @@ def explore_verb(
             option = f"--{name.replace('_', '-')}"
             raise UsageError(option, f"{value} is negative", "give a number from 0 on")
     most = 4 * (os.cpu_count() or 1)
-    if not 1 <= (limits.get("processes") or 0) <= most:
+    if not 1 <= (limits.get("processes", 1) or 0) <= most:
         what = f"{limits['processes']} is not from 1 to {most}"
         raise UsageError("--processes", what, "give the number of processors")
-    if emit is not None:
-        check_directory("--emit-tests", emit)
-    outputs.check()
     given: dict[str, Any] = dict(limits)
-    bound = Bound(**given, families=tuple(families) or FAMILIES)
-    with Progress("states") as progress:
-        report = explore_report(law, bound, claims, progress, emit)
-    report.again = again(
-        "explore",
-        design=design,
-        **given,
-        families=families or None,
-        claim=claims or None,
-        emit_tests=emit,
-    )
-    return finish(report, outputs)
+    return Bound(**given, families=tuple(families) or FAMILIES)
 
 
 def bench_verb(target: Path | None) -> ExitCode:
@@ -236,5 +284,5 @@ def again(verb: str, *given: str, **options: object) -> str:
     for name, value in options.items():
         for item in value if isinstance(value, list) else [value]:
             if item is not None:
-                words += [f"--{name.replace('_', '-')}", str(item)]
+                words += [f"--{name.replace('_', '-')}", *([] if item is True else [str(item)])]
     return shlex.join(words)

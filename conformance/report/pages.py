@@ -1,0 +1,67 @@
+"""Results of long searches as pages of the manual: they are written by the command they name."""
+
+from markstep.conformance.show import show_program
+from markstep.spec import SPEC_VERSION
+from markstep.spec.alphabet import Bound
+from markstep.spec.conditions import Conditions
+from markstep.spec.machine import ACTIONS
+from markstep.spec.outcomes import WORDS
+from markstep.spec.refine import Difference
+from markstep.spec.state import Phase
+
+
+def within(bound: Bound) -> str:
+    """A bound in words."""
+    parts = [f"{bound.records} live records", f"{bound.buffers} buffer records"]
+    if bound.actions is not None:
+        parts.append(f"{bound.actions} program actions and failures")
+    if bound.syncs is not None:
+        parts.append(f"{bound.syncs} calls")
+    return f"at most {', '.join(parts)}; actions of the families {', '.join(bound.families)}"
+
+
+def written_by(command: str, seconds: float) -> str:
+    """The first lines of a page."""
+    return (
+        f"<!-- Written by the command below. Do not edit. -->\n\n"
+        f"Written by `{command}`, law version {SPEC_VERSION}, in {seconds:.0f} s.\n"
+    )
+
+
+def conditions_page(found: Conditions, bound: Bound, seconds: float, command: str) -> str:
+    """Under which conditions one design behaves as another."""
+    x, y = found.x.name, found.y.name
+    lines = [
+        f"# When {x} behaves as {y}\n",
+        written_by(command, seconds),
+        f"Every program within the bound was run under both designs, whatever the cache answers,\n"
+        "whatever fails, whenever executions end. What is compared is what a user sees: errors,\n"
+        "whether what is read is right, and the answer to a donation mark.\n\n"
+        f"The bound: {within(bound)}.\n",
+        f"## Conditions\n\n`{x}` behaves as `{y}` for programs that never do any of:\n",
+        *(f"- {', '.join(f'`{word}`' for word in sorted(never))}" for never in found.sufficient),
+        "\nEach line is a condition of its own; none of its words can be left out, and there is\n"
+        "no other minimal one. The words:\n",
+        *(f"- `{word}`: {WORDS[word]}" for word in words_of(found)),
+        "\n## Why each word is needed\n\nShortest programs that differ:\n",
+        *map(difference, found.differences),
+    ]
+    return "\n".join(lines)
+
+
+def words_of(found: Conditions) -> list[str]:
+    """The words that the conditions use."""
+    return sorted({word for never in found.sufficient for word in never})
+
+
+def difference(found: Difference) -> str:
+    """A program on which the designs differ."""
+    program = [a for a in found.program if ACTIONS[type(a)].phase == Phase.IDLE]
+    facts = [word for word in sorted(found.words) if word[0].islower()]
+    happens = f", where this happens: {', '.join(facts)}" if facts else ""
+    possible = " or ".join(seen.told for seen in found.possible)
+    return (
+        f"- {', '.join(f'`{word}`' for word in sorted(found.words))}: the last action shows "
+        f"*{found.seen.told}*, not *{possible}*{happens}\n\n"
+        f"```\n{show_program(program)}\n```\n"
+    )
