@@ -154,6 +154,15 @@ def explore(
     emit_tests: Annotated[
         Path | None, Parameter(help="Write programs that take every step found to this directory.")
     ] = None,
+    checkpoint: Annotated[
+        Path | None, Parameter(help="Save the search to this file, also on Ctrl-C.")
+    ] = None,
+    resume: Annotated[
+        Path | None, Parameter(help="Go on with the search that was saved in this file.")
+    ] = None,
+    write: Annotated[
+        Path | None, Parameter(help="Write the result as a page of the manual to this file.")
+    ] = None,
     junit_xml: Junit = None,
     json: JsonFile = None,
     out: Out = OUT,
@@ -170,8 +179,9 @@ def explore(
         "max_memory": max_memory,
         "processes": processes,
     }
+    paths = {"checkpoint": checkpoint, "resume": resume, "emit": emit_tests, "page": write}
     outputs = Outputs(junit_xml, json, out)
-    return explore_verb(design, limits, families or [], claim or [], emit_tests, outputs)
+    return explore_verb(design, limits, families or [], claim or [], paths, outputs)
 
 
 @app.command

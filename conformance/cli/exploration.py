@@ -1,80 +1,88 @@
 """`markstep explore`: an exploration of the law as a report."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from markstep.conformance.changes import diff_states
-from markstep.conformance.cli.files import write_atomically
 from markstep.conformance.cli.interrupts import Interrupts
-from markstep.conformance.programs.covering import cover
+from markstep.conformance.cli.searchfiles import (
+    Keeper,
+    SearchFiles,
+    Tell,
+    emit_programs,
+    write_page,
+)
 from markstep.conformance.report.model import ClaimCount, Failure, Report
 from markstep.conformance.report.names import known_hazards
 from markstep.conformance.show import show_graph
 from markstep.conformance.verdict import Verdict
 from markstep.spec.alphabet import Bound
 from markstep.spec.design import Design
+from markstep.spec.estimate import estimated_nodes
 from markstep.spec.explore import go_on
 from markstep.spec.invariants import CLAIMS, GRAPH_CLAIMS, GraphClaim
 from markstep.spec.invariants.keys import Violation
 from markstep.spec.machine import AnyAction, step
 from markstep.spec.search import Exploration, Search
 from markstep.spec.small_graphs import small_graphs
-from markstep.spec.space import Space
 from markstep.spec.state import State
-from markstep.spec.trace import SUFFIX, Trace, dumps
 
 GRAPH_OPS = 2
 """Ops of the graphs on which an exploration checks the graph law; a test goes up to three."""
 
 
-Tell = Callable[[int, int | None], None]
-"""Told how many states are expanded, and how many there seem to be."""
-
-
 def explore_report(
-    design: Design, bound: Bound, claims: Sequence[str], tell: Tell, emit: Path | None = None
+    design: Design,
+    bound: Bound,
+    claims: Sequence[str],
+    tell: Tell,
+    files: SearchFiles | None = None,
+    command: str = "",
 ) -> Report:
-    """Explore, and report on the given claims; on all of them if none is given. ``emit``: where
-    programs go that take every move of the space."""
+    """Explore, and report on the given claims; on all of them if none is given."""
     if claims and all(id in GRAPH_CLAIMS for id in claims):
         return graph_report(design, claims)
+    files = files or SearchFiles()
+    search, keep = files.begin(design, bound), Keeper(files)
+    most = bound.actions
 
     def watch(search: Search) -> bool:
-        tell(search.expanded, None)
+        nodes = estimated_nodes(search.result.levels, most)
+        tell(search.expanded, None if nodes is None else max(nodes, len(search.keys)))
+        keep(search)
         return interrupts.asked
 
-    search = Search.begun(design, bound)
-    search.edges = None if emit is None else []
     with Interrupts() as interrupts:
         go_on(search, watch)
+        files.keep(search)
     result = search.result
     wanted = claims or sorted([*CLAIMS, *GRAPH_CLAIMS])
     report = report_of(result, [id for id in wanted if id in CLAIMS])
     judge_graphs(report, design, [id for id in wanted if id in GRAPH_CLAIMS])
     report.verdict = verdict_of(result, report)
-    report.interrupted = interrupts.asked
-    if emit is not None and not interrupts.asked:
-        emit_programs(search, emit, report, tell)
+    report.interrupted = interrupts.asked and files.kept is None
+    if not result.exhausted:
+        report.notes += remaining(search, files.kept)
+    if files.emit is not None and not interrupts.asked:
+        emit_programs(search, files.emit, report, tell)
+    if files.page is not None and not interrupts.asked:
+        write_page(search, files.page, command)
     if claims:
         unseen = [id for id in claims if id in result.unwitnessed]
         report.vacuous = [f"{id}: no state within the bound exercises its premise" for id in unseen]
     return report
 
 
-def emit_programs(search: Search, directory: Path, report: Report, tell: Tell) -> None:
-    """Write programs that take every move of a space, and say what they do not take and why."""
-    found = cover(Space.of(search), tell)
-    design = search.result.design.name
-    for number, program in enumerate(found.programs, 1):
-        path = directory / f"explored-{design}-{number:03}{SUFFIX}"
-        write_atomically(path, dumps(Trace(program, design)))
-    length = sum(map(len, found.programs))
-    report.notes.append(
-        f"{len(found.programs)} programs with {length} actions in {directory} take "
-        f"{found.covered} of the {found.moves} moves of the space"
-    )
-    for why, number in found.left_out.most_common():
-        report.notes.append(f"not taken: {number} moves, because {why.value}")
+def remaining(search: Search, kept: Path | None) -> Iterator[str]:
+    """What a search that was cut short has left, and how to go on."""
+    result = search.result
+    nodes = estimated_nodes(result.levels, result.bound.actions)
+    if nodes is not None:
+        share = search.expanded / max(nodes, len(search.keys))
+        hours = result.seconds * (1 / max(share, 1e-9) - 1) / 3600
+        yield f"estimate: {share:.1%} of the states are expanded, the rest would take {hours:.1f} h"
+    if kept is not None:
+        yield f"saved in {kept}: give --resume {kept} to go on"
 
 
 def graph_report(design: Design, claims: Sequence[str]) -> Report:

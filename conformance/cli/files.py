@@ -2,9 +2,10 @@
 
 import os
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from glob import glob
 from pathlib import Path
+from typing import BinaryIO
 
 from markstep.conformance.cli.usage import UsageError
 
@@ -66,27 +67,32 @@ def _try_directory(option: str, directory: Path) -> None:
 
 
 def write_atomically(path: Path, text: str) -> None:
+    """As `stream_atomically`, of a text."""
+    stream_atomically(path, lambda file: file.write(text.encode("utf-8")))
+
+
+def stream_atomically(path: Path, write: Callable[[BinaryIO], object]) -> None:
     """Write a file so that nobody ever sees half of it; a device is written as it is, the target of
     a link is written and the link kept. Raises UsageError."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         target = path.resolve()
         if target.exists() and not target.is_file():
-            with open(target, "w", encoding="utf-8") as file:
-                file.write(text)
+            with open(target, "wb") as file:
+                write(file)
         else:
-            _replace(target, text)
+            _replace(target, write)
     except OSError as error:
         raise UsageError(
             str(path), f"cannot be written: {error.strerror}", "give another place"
         ) from error
 
 
-def _replace(path: Path, text: str) -> None:
+def _replace(path: Path, write: Callable[[BinaryIO], object]) -> None:
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
     try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
+        with os.fdopen(handle, "wb") as file:
+            write(file)
         os.chmod(name, 0o666 & ~_umask())
         os.replace(name, path)
     finally:

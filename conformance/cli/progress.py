@@ -39,6 +39,7 @@ class Progress:
             progress.BarColumn(),
             progress.MofNCompleteColumn(),
             progress.TimeElapsedColumn(),
+            progress.TimeRemainingColumn(),
             console=Console(stderr=True),
             transient=True,
         )

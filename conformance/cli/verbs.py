@@ -137,30 +137,35 @@ def explore_verb(
     limits: dict[str, int | None],
     families: list[str],
     claims: list[str],
-    emit: Path | None,
+    paths: dict[str, Path | None],
     outputs: Outputs,
 ) -> ExitCode:
-    """`markstep explore`."""
+    """`markstep explore`. ``paths``: fields of SearchFiles."""
     from markstep.conformance.cli.exploration import explore_report
+    from markstep.conformance.cli.searchfiles import SearchFiles
     from markstep.spec.invariants import CLAIMS, GRAPH_CLAIMS
 
     law = the_design(design)
     for claim in claims:
         pick("--claim", claim, [*CLAIMS, *GRAPH_CLAIMS])
     bound = the_bound(limits, families)
-    if emit is not None:
-        check_directory("--emit-tests", emit)
+    files = SearchFiles(**paths)
+    files.check()
     outputs.check()
-    with Progress("states") as progress:
-        report = explore_report(law, bound, claims, progress, emit)
-    report.again = again(
+    command = again(
         "explore",
         design=design,
         **limits,
         families=families or None,
         claim=claims or None,
-        emit_tests=emit,
+        checkpoint=files.checkpoint,
+        resume=files.resume,
+        emit_tests=files.emit,
+        write=files.page,
     )
+    with Progress("states") as progress:
+        report = explore_report(law, bound, claims, progress, files, command)
+    report.again = command
     return finish(report, outputs)
 
 

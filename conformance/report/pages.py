@@ -1,12 +1,14 @@
 """Results of long searches as pages of the manual: they are written by the command they name."""
 
-from markstep.conformance.show import show_program
+from markstep.conformance.show import show, show_program
 from markstep.spec import SPEC_VERSION
-from markstep.spec.alphabet import Bound
+from markstep.spec.alphabet import Bound, cost
 from markstep.spec.conditions import Conditions
-from markstep.spec.machine import ACTIONS
+from markstep.spec.invariants import CLAIMS, CLAIMS_IN_ORDER
+from markstep.spec.machine import ACTIONS, AnyAction
 from markstep.spec.outcomes import WORDS
 from markstep.spec.refine import Difference
+from markstep.spec.search import Exploration
 from markstep.spec.state import Phase
 
 
@@ -65,3 +67,45 @@ def difference(found: Difference) -> str:
         f"*{found.seen.told}*, not *{possible}*{happens}\n\n"
         f"```\n{show_program(program)}\n```\n"
     )
+
+
+def explored_page(found: Exploration, command: str) -> str:
+    """How far a search went, and what it found."""
+    reach = "every state within the bound" if found.exhausted else "the search was cut short"
+    lines = [
+        f"# How far {found.design.name} is explored\n",
+        written_by(command, found.seconds),
+        f"The bound: {within(found.bound)}.\n",
+        f"{found.states} states, {found.transitions} small steps, paths of up to {found.depth} "
+        f"program actions and\nfailures: {reach}.\n",
+        "| length of the shortest program | states |\n|---|---|",
+        *(f"| {length} | {count} |" for length, count in enumerate(found.levels)),
+        f"\n{verdicts(found)}\n",
+    ]
+    if found.counterexamples:
+        rows = map(shortest, sorted(found.counterexamples.items()))
+        head = "| claim | broken by a program of | hazards | shortest program |\n|---|---|---|---|"
+        lines += ["## Shortest counterexamples\n", head, *rows, ""]
+    return "\n".join(lines)
+
+
+def verdicts(found: Exploration) -> str:
+    """Which claims hold, are broken, were never exercised."""
+    holds = [c.id for c in CLAIMS_IN_ORDER if c.id not in found.counterexamples]
+    seen = [id for id in holds if id in found.witnessed]
+    unseen = [id for id in holds if id not in found.witnessed]
+    said = [f"{len(seen)} claims hold in all of them and were exercised: {', '.join(seen)}."]
+    if found.counterexamples:
+        said.append(f"{len(found.counterexamples)} claims are broken (below).")
+    if unseen:
+        said.append(f"Never exercised: {', '.join(unseen)}.")
+    return "\n\n".join(said)
+
+
+def shortest(broken: tuple[str, tuple[AnyAction, ...]]) -> str:
+    """A line of the table of counterexamples."""
+    id, path = broken
+    program = "; ".join(show(a) for a in path if ACTIONS[type(a)].phase == Phase.IDLE)
+    hazards = ", ".join(CLAIMS[id].hazards) or "none of §6b"
+    link = f"[{id}](invariants.md#{id})"
+    return f"| {link} | {sum(map(cost, path))} | {hazards} | `{program}` |"

@@ -5,6 +5,7 @@ import pytest
 from markstep.conformance.adapters.model import ModelAdapter
 from markstep.conformance.adapters.reference import ReferenceAdapter
 from markstep.conformance.cli.exploration import explore_report
+from markstep.conformance.cli.searchfiles import SearchFiles
 from markstep.conformance.lockstep.session import run_program
 from markstep.conformance.programs.covering import Cover, Reason, cover
 from markstep.conformance.verdict import Verdict
@@ -82,7 +83,7 @@ def test_answers_of_the_cache_that_no_program_gives_are_left_out():
 
 def test_they_are_written_as_traces(tmp_path):
     bound = Bound(records=1, buffers=1, actions=2, families=("core",))
-    report = explore_report(SOUND, bound, [], lambda done, total: None, emit=tmp_path)
+    report = explore_report(SOUND, bound, [], lambda done, total: None, SearchFiles(emit=tmp_path))
     paths = sorted(tmp_path.iterdir())
     assert paths
     for path in paths:
