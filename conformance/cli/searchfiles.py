@@ -17,7 +17,7 @@ from markstep.conformance.programs.covering import cover
 from markstep.conformance.report.model import Report
 from markstep.conformance.report.pages import explored_page
 from markstep.spec.alphabet import Bound
-from markstep.spec.checkpoint import CheckpointError, load, save
+from markstep.spec.checkpoint import CheckpointError, law, load, save
 from markstep.spec.design import Design
 from markstep.spec.search import Search
 from markstep.spec.space import Space
@@ -60,6 +60,8 @@ class SearchFiles:
 
     def begin(self, design: Design, bound: Bound) -> Search:
         """A new search, or the one in the file. Raises UsageError."""
+        if self.kept is not None:
+            law()  # the text as it is now: nobody may edit it while the search runs
         if self.resume is None:
             search = Search.begun(design, bound)
             search.edges = None if self.emit is None else []

@@ -108,7 +108,14 @@ def crashes(s: State, mask: int, design: Design) -> bool:
     """Validation.AT_DISPATCH: the runtime dereferences a buffer that is not there (H-08)."""
     if design.validation != Validation.AT_DISPATCH:
         return False
-    return any([s.buffers[row].status != BufferStatus.VALUE for row in rows(mask)])
+    present = (BufferStatus.VALUE, BufferStatus.DELETED)
+    return any([s.buffers[row].status not in present for row in rows(mask)])
+
+
+def donated_away(s: State, mask: int) -> bool:
+    """Whether the runtime will refuse a program for a parameter that is deleted: the buffer was
+    donated by the execution that ran while the parameters were numbered (docs/findings, F03)."""
+    return any([s.buffers[row].status == BufferStatus.DELETED for row in rows(mask)])
 
 
 def crash(s: State) -> None:

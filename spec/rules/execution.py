@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from markstep.spec.design import Design, ErrorDelivery, Truncation
 from markstep.spec.ir import Node
-from markstep.spec.rules.errors import crash, crashes, deliver, finish, take_lock
+from markstep.spec.rules.errors import crash, crashes, deliver, donated_away, finish, take_lock
 from markstep.spec.rules.sync import give_placeholder, return_from_call
 from markstep.spec.rules.tensors import bind, fresh_record
 from markstep.spec.rules.transfer import fill, new_buffer, set_ir_none
@@ -133,7 +133,8 @@ def start_execution(s: State, targets: list[int]) -> None:
     outputs, refills = split_targets(s, targets)
     right = all([s.buffers[row].right for row in rows(call.params)])
     contents = tuple(s.buffers[row].contents for row in call.leaves)
-    call.results = () if call.doomed else s.payload.run(call.program, contents)
+    doomed = call.doomed or donated_away(s, call.params)
+    call.results = () if doomed else s.payload.run(call.program, contents)
     call.right = right and not call.foreign
     s.execution = Execution(
         running=True,
@@ -142,7 +143,7 @@ def start_execution(s: State, targets: list[int]) -> None:
         refills=refills,
         params=call.params,
         donors=call.donors,
-        doomed=call.doomed,
+        doomed=doomed,
         right=call.right,
         counted=call.kind != CallKind.RUN_CACHED,
         arguments=call.leaves,
