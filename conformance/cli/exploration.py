@@ -20,7 +20,7 @@ from markstep.spec.alphabet import Bound
 from markstep.spec.design import Design
 from markstep.spec.estimate import estimated_nodes
 from markstep.spec.explore import go_on
-from markstep.spec.invariants import CLAIMS, GRAPH_CLAIMS, GraphClaim
+from markstep.spec.invariants import CLAIMS, GRAPH_CLAIMS, GraphClaim, by_number
 from markstep.spec.invariants.keys import Violation
 from markstep.spec.machine import AnyAction, step
 from markstep.spec.search import Exploration, Search
@@ -56,7 +56,7 @@ def explore_report(
         go_on(search, watch)
         files.keep(search)
     result = search.result
-    wanted = claims or sorted([*CLAIMS, *GRAPH_CLAIMS])
+    wanted = claims or sorted([*CLAIMS, *GRAPH_CLAIMS], key=by_number)
     report = report_of(result, [id for id in wanted if id in CLAIMS])
     judge_graphs(report, design, [id for id in wanted if id in GRAPH_CLAIMS])
     report.verdict = verdict_of(result, report)
