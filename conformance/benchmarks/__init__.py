@@ -1,0 +1,1 @@
+"""Measurements that compare ways to do the same thing."""

@@ -1,0 +1,86 @@
+"""The generated step against the rules: every state and every step of small spaces."""
+
+from collections.abc import Iterator
+from functools import cache
+
+import numpy as np
+import pytest
+
+from markstep.spec.alphabet import Bound, moves
+from markstep.spec.canonical import Key, canonical
+from markstep.spec.compiled.layout import Layout, pack_state, unpack_state
+from markstep.spec.compiled.levels import Found, Stepper, distinct, search
+from markstep.spec.compiled.program import Program
+from markstep.spec.compiled.visited import Visited
+from markstep.spec.design import SOUND, TORCH_XLA_2_9, Design
+from markstep.spec.expand import only_move
+from markstep.spec.explore import explore
+from markstep.spec.machine import step
+from markstep.spec.rules.transfer import buffers_in_use
+from markstep.spec.state import State
+
+TORCH_XLA = ("core", "donation", "faults", "placeholder")
+SPACES = [
+    pytest.param(SOUND, Bound(1, 2, families=("core", "donation")), id="one-record"),
+    pytest.param(SOUND, Bound(2, 1, families=("core",)), id="two-records"),
+    pytest.param(TORCH_XLA_2_9, Bound(1, 1, families=TORCH_XLA), id="torch_xla"),
+]
+
+
+@cache
+def searched(design: Design, bound: Bound) -> tuple[Program, Found, Visited]:
+    program = Program(design, bound)
+    return program, *search(program)
+
+
+@pytest.mark.parametrize(("design", "bound"), SPACES)
+def test_every_step_is_the_rules_step(design: Design, bound: Bound) -> None:
+    program, _, visited = searched(design, bound)
+    stepper, layout = Stepper(program), program.layout
+    assert len(set(keys_of(layout, visited.states))) == len(visited.states), "one state, two names"
+    wave, transitions = visited.states, 0
+    while len(wave):
+        by_state: list[set[Key]] = [set() for _ in range(len(wave))]
+        passing = []
+        for some in stepper.successors(wave):
+            for i, key in zip(some.origins, keys_of(layout, some.states), strict=True):
+                by_state[i].add(key)
+            passing.append(some.states[stepper.passing[some.states.view(np.uint8)[:, 0]]])
+        for packed, found in zip(wave, by_state, strict=True):
+            state = unpack_state(layout, packed.tobytes())
+            expected = set(steps_within(state, design, bound))
+            assert found == expected, state
+            transitions += len(found)
+        wave = distinct(np.concatenate(passing)) if passing else wave[:0]
+    assert transitions > len(visited.states)
+
+
+def keys_of(layout: Layout, states: "np.ndarray[object, np.dtype[np.uint64]]") -> list[Key]:
+    return [canonical(unpack_state(layout, row.tobytes())).key for row in states]
+
+
+def steps_within(state: State, design: Design, bound: Bound) -> Iterator[Key]:
+    """The steps of the plain explorer: the middle of a call may leave the bound for a while."""
+    for action in moves(state, design, bound):
+        after = step(state, action, design)
+        if after is None or sum(record.live for record in after.records) > bound.records:
+            continue
+        small = buffers_in_use(after).bit_count() <= bound.buffers
+        if small or only_move(after) is not None:
+            yield canonical(after).key
+
+
+def test_the_search_visits_the_states_that_the_explorer_visits() -> None:
+    design, bound = SPACES[0].values
+    _, found, _ = searched(design, bound)
+    plain = explore(design, bound)
+    assert (found.states, found.depth) == (plain.states, plain.depth)
+    assert found.bound_hit == plain.bound_hit
+
+
+def test_a_state_is_the_same_after_packing() -> None:
+    program, _, visited = searched(*SPACES[0].values)
+    layout = program.layout
+    for row in visited.states:
+        state = unpack_state(layout, row.tobytes())
+        assert pack_state(layout, state) == row.tobytes()

@@ -1,0 +1,272 @@
+"""Every move of the alphabet as expressions: when it can be made, and every field after it.
+
+The states before are those of a case: a phase of the call, and whether something runs. The text is
+the rules' own (`machine.enabled`, `machine.take`) and the alphabet's own (`alphabet.moves`), run on
+symbols. Names of one record are alike, so moves that differ only by them are one.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeAlias
+
+from markstep.spec import machine
+from markstep.spec.alphabet import Bound, moves
+from markstep.spec.compiled.join import NotEnabled, join, joining
+from markstep.spec.compiled.kernel import is_truth
+from markstep.spec.compiled.layout import RECORD_FIELDS, SORTS, Layout
+from markstep.spec.design import Design
+from markstep.spec.machine import ENVIRONMENT, AnyAction
+from markstep.spec.naming import with_names
+from markstep.spec.proofs.expressions import Expr, const, make, var
+from markstep.spec.proofs.merging import merging
+from markstep.spec.proofs.states import Names, Rows
+from markstep.spec.proofs.symbolic import Run, Symbol, lift, lower, paths
+from markstep.spec.rules.transfer import buffers_in_use
+from markstep.spec.state import Buffer, Call, Device, Execution, Phase, Record, State, rows
+from markstep.spec.vocabulary import ClearPending, CopyInto, TensorName
+
+
+@dataclass(frozen=True)
+class Case:
+    """A part of the states in which something can happen."""
+
+    phase: Phase | None
+    """None: any."""
+    running: bool
+
+
+def cases() -> list[Case]:
+    """Every state of a living process is in one of these."""
+    return [Case(phase, running) for phase in Phase for running in (False, True)]
+
+
+@dataclass
+class Move:
+    """Moves that lead from any state to the same one."""
+
+    actions: list[AnyAction]
+    """With the names of the generated step; an action that stands for several is named once."""
+    guard: Expr
+    outside: Expr
+    ends: dict[str, Expr] = field(default_factory=dict)
+    """Every field after the move, how many names each record has, the mask of buffers in use."""
+    spare: int = 0
+    """Buffer rows that there can be beyond those of the layout."""
+
+
+class Ascending:
+    """The rows of a mask: the order in which the explorer gives a call its tensors."""
+
+    def __init__(self, mask: Any) -> None:
+        self.mask = mask
+
+    def __iter__(self) -> Iterator[int]:
+        return rows(self.mask)
+
+    def __len__(self) -> int:
+        return len(list(iter(self)))
+
+    def index(self, row: int) -> int:
+        """The place of a row."""
+        return list(iter(self)).index(row)
+
+
+def variable(layout: Layout, path: str) -> Any:
+    """The symbol of a field."""
+    return Symbol(var(path, frozenset(layout.domain(path))))
+
+
+def unknown(layout: Layout, case: Case | None, spare: int = 0) -> State:
+    """A canonical state, of a case if one is given, of which nothing else is known.
+
+    It can have some buffer rows to spare, which are not in use.
+    """
+
+    def row(cls: type, part: str, names: Iterable[str], **fixed: Any) -> Any:
+        free = [name for name in names if name not in fixed]
+        return cls(**{name: variable(layout, f"{part}.{name}") for name in free}, **fixed)
+
+    numbers = range(layout.records)
+    present: dict[TensorName, Any] = {}
+    for r in numbers:
+        count = variable(layout, f"record{r}.names")
+        present |= {TensorName(r * layout.names + i): count > i for i in range(layout.names)}
+    state = State(
+        records=Rows(
+            row(
+                Record,
+                f"record{r}",
+                RECORD_FIELDS[1:],
+                id=r + 1,
+                live=present[first_name(layout, r)],
+            )
+            for r in numbers
+        ),
+        buffers=Rows(row(Buffer, f"buffer{b}", SORTS["buffer"]) for b in range(layout.buffers)),
+        device=row(Device, "device", SORTS["device"], **({"crashed": False} if case else {})),
+        next_record_id=layout.next_record_id,
+        next_execution_id=layout.next_execution_id,
+        lost=variable(layout, "lost"),
+        tensors=Names({name: name // layout.names for name in present}, present),
+    )
+    state.buffers += [Buffer() for _ in range(spare)]
+    if case is None or case.running:
+        fixed: dict[str, Any] = {"running": True} if case else {}
+        state.execution = row(Execution, "execution", SORTS["execution"], **fixed)
+    if case is None or case.phase != Phase.IDLE:
+        fixed = {"phase": case.phase} if case and case.phase is not None else {}
+        state.call = row(Call, "call", SORTS["call"], **fixed)
+        state.call.order = Ascending(state.call.members)  # type: ignore[assignment]
+        state.call.output_order = Ascending(state.call.outputs)  # type: ignore[assignment]
+        state.call.outs = tuple(new_name(layout, i) for i in numbers)
+    return state
+
+
+def first_name(layout: Layout, r: int) -> TensorName:
+    """The name that a record has if it has any."""
+    return TensorName(r * layout.names)
+
+
+def new_name(layout: Layout, i: int) -> TensorName:
+    """A name that nothing has before a step."""
+    return TensorName(layout.records * layout.names + i)
+
+
+def fields_after(layout: Layout, state: State) -> dict[str, Expr]:
+    """Every field of a state on symbols by its path."""
+    names = state.tensors
+    assert isinstance(names, Names)
+    found: dict[str, Any] = {"lost": state.lost, "used": buffers_in_use(state)}
+    for r, record in enumerate(state.records):
+        count: Any = 0
+        for name in dict.keys(names):
+            here = make("eq", lift(dict.__getitem__(names, name)), const(r))
+            count = count + lower(make("and", lift(names.present[name]), here))
+        found[f"record{r}.names"] = count
+        for path in SORTS["record"]:
+            found[f"record{r}.{path}"] = getattr(record, path)
+    parts: dict[str, Any] = {f"buffer{b}": buffer for b, buffer in enumerate(state.buffers)}
+    parts |= {"execution": state.execution, "device": state.device, "call": state.call}
+    for part, row in parts.items():
+        for path in SORTS[part.rstrip("0123456789")]:
+            found[f"{part}.{path}"] = getattr(row, path)
+    return {path: lift(value) for path, value in found.items()}
+
+
+def possible(layout: Layout, case: Case, design: Design, bound: Bound) -> dict[str, Any]:
+    """The actions that the alphabet has in a case, and when: by their text."""
+    found: dict[str, tuple[AnyAction, Expr]] = {}
+
+    def code() -> list[AnyAction]:
+        return list(moves(unknown(layout, case), design, bound))
+
+    for run, actions in paths(code):
+        condition = of_path(run)
+        for action in actions or ():
+            action = plainly_named(layout, action)
+            text = repr(action)
+            before = found[text][1] if text in found else const(0)
+            found[text] = (action, make("or", before, condition))
+    return found
+
+
+def of_path(run: Run) -> Expr:
+    """The condition under which a path is taken."""
+    condition = const(1)
+    for e, side in run.taken:
+        condition = make("and", condition, e if side else make("not", e))
+    return condition
+
+
+def plainly_named(layout: Layout, action: AnyAction) -> AnyAction:
+    """An action with the first names of its records, and the first new names."""
+    given: dict[TensorName, TensorName] = {}
+    _, new = machine.names(action)
+    for i, name in enumerate(new):
+        given[name] = new_name(layout, i)
+    seen: dict[int, list[TensorName]] = {}
+
+    def used(name: TensorName) -> TensorName:
+        r = name // layout.names
+        known = seen.setdefault(r, [])
+        if name not in known:
+            known.append(name)
+        return TensorName(first_name(layout, r) + known.index(name))
+
+    return with_names(action, used, given.__getitem__)
+
+
+SPARE: dict[type, Callable[[Layout], int]] = {
+    ClearPending: lambda layout: layout.records,  # a placeholder comes before the ir goes
+    CopyInto: lambda layout: 1,  # the source is uploaded before the target lets go
+}
+"""Actions that for a moment need more buffers than they leave in use."""
+
+
+Known: TypeAlias = dict[str, Move]
+"""What the device does is the same in every phase: its moves by their text."""
+
+
+def all_moves(layout: Layout, case: Case, design: Design, bound: Bound, known: Known) -> list[Move]:
+    """Every move from the states of a case; those that lead to the same state are one."""
+    with merging(layout.records, layout.buffers), joining():
+        listed = list(possible(layout, case, design, bound).values())
+    found: dict[object, Move] = {}
+    for action, condition in listed:
+        spare = SPARE[type(action)](layout) if type(action) in SPARE else 0
+        text = repr(action)
+        if text not in known:
+            place = Case(None, True) if isinstance(action, ENVIRONMENT) else case
+            with merging(layout.records, layout.buffers + spare), joining():
+                move = one_move(layout, place, design, action, spare)
+            if isinstance(action, ENVIRONMENT):
+                known[text] = move
+        else:
+            move = known[text]
+        move = replace(move, actions=[action], guard=make("and", condition, move.guard))
+        if move.guard.op == "const" and not move.guard.value:
+            continue
+        key = (move.outside, *move.ends.items())
+        if key in found:
+            found[key].guard = make("or", found[key].guard, move.guard)
+            found[key].actions.append(action)
+        else:
+            found[key] = move
+    return list(found.values())
+
+
+def one_move(layout: Layout, case: Case, design: Design, action: AnyAction, spare: int) -> Move:
+    """One action on all of its paths."""
+    state = unknown(layout, case, spare)
+
+    def whole() -> None:
+        if not machine.enabled(state, action, design):
+            raise NotEnabled
+        machine.take(state, action, design)
+
+    effect = join(state, whole)
+    if effect.nothing:
+        return Move([action], effect.enabled, effect.outside)
+    return Move([action], effect.enabled, effect.outside, looked_at(layout, state), spare)
+
+
+def looked_at(layout: Layout, state: State) -> dict[str, Expr]:
+    """Every field of a state on symbols; no question forks."""
+    found = [ends for _, ends in paths(lambda: fields_after(layout, state))]
+    if len(found) != 1 or found[0] is None:
+        raise AssertionError("a field of a state is asked for by cases")
+    return found[0]
+
+
+def loose(layout: Layout, spare: int) -> dict[str, Expr]:
+    """Every field after a step, as variables."""
+    return {
+        path: var(path, frozenset(range(2) if is_truth(path) else range(-128, 256)))
+        for path in layout.loose(spare)
+    }
+
+
+def anything(layout: Layout) -> dict[str, Expr]:
+    """Every field of any canonical state."""
+    with merging(layout.records, layout.buffers):
+        return looked_at(layout, unknown(layout, None))

@@ -1,0 +1,99 @@
+"""The generated step of one exploration: for each case its moves as kernels, made when needed."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import permutations
+
+from markstep.spec.alphabet import Bound, cost
+from markstep.spec.compiled.kernel import Kernel, kernel, loose_field, packed_field
+from markstep.spec.compiled.layout import Layout, phase_of
+from markstep.spec.compiled.moves import Case, Known, Move, all_moves, anything, loose
+from markstep.spec.compiled.renaming import Renaming
+from markstep.spec.design import Design, Truncation
+from markstep.spec.schedule import FACTLESS
+
+
+@dataclass(frozen=True)
+class CaseCode:
+    """The moves of a case."""
+
+    moves: Sequence[Move]
+    costs: Sequence[int]
+    guards: Kernel
+    """Whether each move can be made."""
+    steps: Sequence[Kernel]
+    """For each move: every field after it (`Layout.loose`), and whether it needs more rows."""
+
+
+@dataclass
+class Program:
+    """The generated step under a design, within a bound."""
+
+    design: Design
+    bound: Bound
+    made: dict[Case, CaseCode] = field(default_factory=dict)
+    forms: dict[int, Kernel] = field(default_factory=dict)
+    known: Known = field(default_factory=dict)
+    steps: dict[object, Kernel] = field(default_factory=dict)
+
+    @cached_property
+    def layout(self) -> Layout:
+        """Where the fields of states lie. With placeholders before the lock, a call that raises can
+        in the middle have more buffers in use than before and after it."""
+        early = self.design.truncation == Truncation.AT_EXTRACT
+        return Layout(self.bound.records, self.bound.buffers + early * self.bound.records)
+
+    def code(self, case: Case) -> CaseCode:
+        """The moves of a case."""
+        if case not in self.made:
+            moves = all_moves(self.layout, case, self.design, self.bound, self.known)
+            moves = [move for move in moves if move.ends]
+            read = packed_field(self.layout)
+            self.made[case] = CaseCode(
+                moves,
+                [cost(move.actions[0]) for move in moves],
+                kernel(read, [move.guard for move in moves]),
+                [self.step(move) for move in moves],
+            )
+        return self.made[case]
+
+    def step(self, move: Move) -> Kernel:
+        """What a move leads to."""
+        ends = [move.ends[path] for path in self.layout.loose(move.spare)]
+        outputs = (*ends, move.outside)
+        if outputs not in self.steps:
+            self.steps[outputs] = kernel(packed_field(self.layout), outputs)
+        return self.steps[outputs]
+
+    def canonical(self, spare: int) -> Kernel:
+        """From the fields after a step: the packed state, whether its records tie, whether it does
+        not fit, whether it is more than the bound allows."""
+        if spare not in self.forms:
+            fields, order = loose(self.layout, spare), range(self.layout.records)
+            form = Renaming(self.layout, fields, spare, order, self.bound.buffers).form()
+            outputs = [*form.bytes, form.tie, form.outside, form.full]
+            self.forms[spare] = kernel(loose_field(self.layout, spare), outputs)
+        return self.forms[spare]
+
+    @cached_property
+    def turns(self) -> list[Kernel]:
+        """A packed state whose records tie, with these in each other order."""
+        fields, found = anything(self.layout), []
+        for order in list(permutations(range(self.layout.records)))[1:]:
+            form = Renaming(self.layout, fields, 0, order, self.bound.buffers).form()
+            found.append(kernel(packed_field(self.layout), form.bytes))
+        return found
+
+    def case_of(self, control: int) -> Case | None:
+        """The case of the states with a first byte; None: nothing can happen any more."""
+        phase, running, crashed = phase_of(control, self.layout)
+        return None if crashed else Case(phase, running)
+
+    def passing(self, control: int) -> bool:
+        """Whether states with a first byte have one successor and are not stored.
+
+        As in the plain explorer: the middle of a call while nothing runs, without a choice.
+        """
+        phase, running, crashed = phase_of(control, self.layout)
+        return not running and not crashed and phase in FACTLESS
