@@ -1,9 +1,9 @@
 """The generated step as a Promela model, for a comparison with Spin.
 
-Spin gets the same expressions as the engines of `markstep.spec.compiled`, as C on one state at a time,
-in the form that suits it best: one process, one d_step for each move, a state vector of the packed
-bytes alone, and nothing stored in the middle of a call where nothing else can happen. The search,
-the set of states and the hashing are Spin's own.
+Spin gets the same expressions as the engines of `markstep.spec.compiled`, as C on one state at a
+time, in the form that suits it best: one process, one d_step for each move, a state vector of the
+packed bytes alone, and nothing stored in the middle of a call where nothing else can happen. The
+search, the set of states and the hashing are Spin's own.
 """
 
 from markstep.spec.compiled.kernel import Kernel
@@ -38,7 +38,7 @@ def step_text(program: Program) -> tuple[str, int]:
     parts += [function(f"form{spare}", program.canonical(spare)) for spare in sorted(forms)]
     parts += [function(f"turn{i}", turn) for i, turn in enumerate(program.turns)]
     numbers: dict[Kernel, int] = {}
-    cases = []
+    cases: list[str] = []
     for code in program.made.values():
         for step in code.steps:
             if step not in numbers:
@@ -87,7 +87,9 @@ def take_text(case: int, code: CaseCode, numbers: dict[Kernel, int]) -> str:
 def dispatch_text(program: Program) -> str:
     """By the first byte: which moves there are, and making one up to the next state to store."""
     by_control = controls(program)
-    passing = [n for n in by_control if program.passing(n)]
+    passing = [n for n in by_control if program.passing(n) is True]
+    told = {n: program.passing(n) for n in by_control}
+    asked = {n: kernel for n, kernel in told.items() if isinstance(kernel, Kernel)}
     guards = [
         f"  case {n}: guards{case}(s, g); return {moves};"
         for n, (case, moves) in by_control.items()
@@ -95,16 +97,23 @@ def dispatch_text(program: Program) -> str:
     takes = [
         f"  case {n}: return take{case}(s, n, to, full);" for n, (case, _) in by_control.items()
     ]
-    tests = " || ".join(f"s[0] == {n}" for n in passing) or "0"
+    tests = " || ".join(
+        [*(f"s[0] == {n}" for n in passing), *(f"s[0] == {n} && passes{n}(s)" for n in asked)]
+    )
+    extra = [function(f"pass{n}", kernel) for n, kernel in asked.items()]
+    extra += [
+        f"static int passes{n}(const u8 *s) {{ u8 o; pass{n}(s, &o); return o; }}" for n in asked
+    ]
     return "\n".join(
         [
+            *extra,
             "static int guards(const u8 *s, u8 *g) {\n switch (s[0]) {",
             *guards,
             "  default: return 0;\n }\n}",
             "static int take(const u8 *s, int n, u8 *to, int *full) {\n switch (s[0]) {",
             *takes,
             "  default: return 0;\n }\n}",
-            f"static int passing(const u8 *s) {{ return {tests}; }}",
+            f"static int passing(const u8 *s) {{ return {tests or 0}; }}",
             LOOP,
         ]
     )
@@ -153,4 +162,5 @@ def controls(program: Program) -> dict[int, tuple[int, int]]:
 def texts(program: Program) -> dict[str, str]:
     """The files of the model by name."""
     step, moves = step_text(program)
+    step += "".join(f"#define CAN_{n} can(now.s, {n})\n" for n in range(moves))
     return {"step.h": step, "model.pml": model(moves, program.layout.size)}

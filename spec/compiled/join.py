@@ -177,7 +177,7 @@ def join(state: State, code: Callable[[], Any], others: list[Row] | None = None)
             effect = Effect(enabled=const(0), nothing=True)
         effect.outside = ite(effect.outside, const(1), run.needs_more)
         start.restore()
-        for position in reversed(run.open):
+        for position, _ in reversed(run.open):
             e, side = run.taken[position]
             other = explore([*run.taken[:position], (e, not side)])
             effect = either(e, effect, other) if side else either(e, other, effect)

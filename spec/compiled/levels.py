@@ -14,7 +14,7 @@ from markstep.spec.compiled.layout import WORD, initial
 from markstep.spec.compiled.moves import Case
 from markstep.spec.compiled.on_numpy import BLOCK, Bytes, compiled
 from markstep.spec.compiled.program import Program
-from markstep.spec.compiled.visited import Visited, Words
+from markstep.spec.compiled.visited import Flags, Visited, Words
 
 Columns = Callable[[Bytes], list[Any]]
 
@@ -85,11 +85,36 @@ class Successors:
     """The state after."""
 
 
+class Passing:
+    """Which states are not stored, because they have one successor (`Program.passing`)."""
+
+    def __init__(self, program: Program) -> None:
+        self.always = np.zeros(256, np.uint8)
+        """By first byte; where that does not tell, 0."""
+        self.sometimes: dict[int, Columns] = {}
+        for control in controls(program):
+            answer = program.passing(control)
+            if isinstance(answer, bool):
+                self.always[control] = answer
+            else:
+                self.sometimes[control] = compiled(answer)
+
+    def __call__(self, states: Words) -> Flags:
+        """Which of some states are not stored."""
+        control = states.view(np.uint8)[:, 0]
+        flags: Flags = self.always[control].view(bool)
+        for value, run in self.sometimes.items():
+            where = np.flatnonzero(control == value)
+            for start in range(0, len(where), BLOCK):
+                some = where[start : start + BLOCK]
+                flags[some] = run(columns_of(states[some]))[0]
+        return flags
+
+
 class Steps(Protocol):
     """Runs the generated step on packed states."""
 
-    passing: Any
-    """By first byte: states that are not stored."""
+    passing: Passing
     outside: bool
     """Some step has led out of the bound."""
     set_of_states: type[Visited]
@@ -97,15 +122,6 @@ class Steps(Protocol):
 
     def successors(self, states: Words) -> Iterator[Successors]:
         """Everything that can come next."""
-
-
-def passing_by_control(program: Program) -> Any:
-    """By first byte: whether a state is not stored."""
-    # A first byte that no state has may name no phase.
-    known = [n for n in range(256) if valid(program, n)]
-    passing = np.zeros(256, bool)
-    passing[[n for n in known if program.passing(n)]] = True
-    return passing
 
 
 @dataclass
@@ -119,7 +135,7 @@ class Stepper:
     turns: list[Columns] | None = None
 
     def __post_init__(self) -> None:
-        self.passing = passing_by_control(self.program)
+        self.passing = Passing(self.program)
         self.outside = False
 
     def case(self, case: Case) -> CaseRun:
@@ -172,7 +188,7 @@ class Stepper:
             part = slice(start, min(start + BLOCK, len(origin)))
             *parts, tie, outside, full = self.forms[spare](fields[:, part])
             rows = rows_of(parts, part.stop - start)
-            crowded = np.logical_and(full, ~self.passing[rows.view(np.uint8)[:, 0]])
+            crowded = np.logical_and(full, ~self.passing(rows))
             kept[part] = ~np.logical_or(outside, crowded)
             tied = np.flatnonzero(np.broadcast_to(tie, len(rows)))
             if len(tied):
@@ -194,13 +210,14 @@ class Stepper:
             states[where] = np.where(less(other, mine)[:, None], other, mine)
 
 
-def valid(program: Program, control: int) -> bool:
-    """Whether a first byte names a phase."""
-    try:
-        program.passing(control)
-    except ValueError:
-        return False
-    return True
+def controls(program: Program) -> Iterator[int]:
+    """Every first byte that a state can have: one that none has may name no phase."""
+    for control in range(256):
+        try:
+            program.case_of(control)
+        except ValueError:
+            continue
+        yield control
 
 
 def less(a: Words, b: Words) -> Any:
@@ -279,7 +296,7 @@ def expand_wave(
         for price, parts in by_cost.items():
             after = np.concatenate(parts)
             found.transitions += len(after)
-            passing = stepper.passing[after.view(np.uint8)[:, 0]]
+            passing = stepper.passing(after)
             if passing.any():
                 todo.append((price, distinct(after[passing], type(visited))))
             stored = after[~passing]

@@ -209,7 +209,7 @@ Known: TypeAlias = dict[str, Move]
 
 def all_moves(layout: Layout, case: Case, design: Design, bound: Bound, known: Known) -> list[Move]:
     """Every move from the states of a case; those that lead to the same state are one."""
-    with merging(layout.records, layout.buffers), joining():
+    with joining(), merging(layout.records, layout.buffers):
         listed = list(possible(layout, case, design, bound).values())
     found: dict[object, Move] = {}
     for action, condition in listed:
@@ -217,7 +217,7 @@ def all_moves(layout: Layout, case: Case, design: Design, bound: Bound, known: K
         text = repr(action)
         if text not in known:
             place = Case(None, True) if isinstance(action, ENVIRONMENT) else case
-            with merging(layout.records, layout.buffers + spare), joining():
+            with joining(), merging(layout.records, layout.buffers + spare):
                 move = one_move(layout, place, design, action, spare)
             if isinstance(action, ENVIRONMENT):
                 known[text] = move

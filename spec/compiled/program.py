@@ -8,10 +8,12 @@ from itertools import permutations
 from markstep.spec.alphabet import Bound, cost
 from markstep.spec.compiled.kernel import Kernel, kernel, loose_field, packed_field
 from markstep.spec.compiled.layout import Layout, phase_of
-from markstep.spec.compiled.moves import Case, Known, Move, all_moves, anything, loose
+from markstep.spec.compiled.moves import Case, Known, Move, all_moves, anything, loose, unknown
 from markstep.spec.compiled.renaming import Renaming
 from markstep.spec.design import Design, Truncation
-from markstep.spec.schedule import FACTLESS
+from markstep.spec.expand import only_move
+from markstep.spec.proofs.merging import merging
+from markstep.spec.proofs.symbolic import Symbol, summary
 
 
 @dataclass(frozen=True)
@@ -35,6 +37,7 @@ class Program:
     made: dict[Case, CaseCode] = field(default_factory=dict)
     forms: dict[int, Kernel] = field(default_factory=dict)
     known: Known = field(default_factory=dict)
+    passes: dict[Case, Kernel | bool] = field(default_factory=dict)
     steps: dict[object, Kernel] = field(default_factory=dict)
 
     @cached_property
@@ -90,10 +93,21 @@ class Program:
         phase, running, crashed = phase_of(control, self.layout)
         return None if crashed else Case(phase, running)
 
-    def passing(self, control: int) -> bool:
-        """Whether states with a first byte have one successor and are not stored.
+    def passing(self, control: int) -> Kernel | bool:
+        """Whether states with a first byte have one successor and are not stored: the plain
+        explorer's `only_move`. A kernel where the first byte does not tell."""
+        case = self.case_of(control)
+        if case is None:
+            return False
+        if case not in self.passes:
+            self.passes[case] = self.only_move(case)
+        return self.passes[case]
 
-        As in the plain explorer: the middle of a call while nothing runs, without a choice.
-        """
-        phase, running, crashed = phase_of(control, self.layout)
-        return not running and not crashed and phase in FACTLESS
+    def only_move(self, case: Case) -> Kernel | bool:
+        """The explorer's question, asked about a case."""
+        state = unknown(self.layout, case)
+        with merging(self.layout.records, self.layout.buffers):
+            found = summary(lambda: only_move(state, self) is not None)
+        if not isinstance(found, Symbol):
+            return bool(found)
+        return kernel(packed_field(self.layout), [found.expr])

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from markstep.spec.compiled.levels import Successors, passing_by_control
+from markstep.spec.compiled.levels import Passing, Successors
 from markstep.spec.compiled.moves import SPARE, Case
 from markstep.spec.compiled.on_c import case_text, forms_text, library
 from markstep.spec.compiled.program import Program
@@ -52,7 +52,7 @@ class CStepper:
 
     def __post_init__(self) -> None:
         program = self.program
-        self.passing = passing_by_control(program)
+        self.passing = Passing(program)
         spares = sorted({0, *(spare(program.layout) for spare in SPARE.values())})
         forms = {spare: program.canonical(spare) for spare in spares}
         text = forms_text(program.layout.size, forms, program.turns)
@@ -95,7 +95,7 @@ class CStepper:
     def chunk(self, task: tuple[CaseInC, Any, Words]) -> tuple[list[Successors], bool]:
         """The successors of a chunk of states of one case, and whether some were left out."""
         case, where, states = task
-        rows, passing = states[where], np.ascontiguousarray(self.passing)
+        rows, passing = states[where], self.passing.always
         piles = (Pile * COSTS)()
         tables = []
         for cost in range(COSTS):

@@ -27,7 +27,7 @@ def hashes(states: Words) -> Hashes:
 
 def equal(some: Words, others: Words) -> Flags:
     """Which states are those at the same places of another table."""
-    same = some[:, 0] == others[:, 0]
+    same: Flags = some[:, 0] == others[:, 0]
     for i in range(1, some.shape[1]):
         same &= some[:, i] == others[:, i]
     return same

@@ -9,9 +9,11 @@ import pytest
 from markstep.spec.alphabet import Bound, moves
 from markstep.spec.canonical import Key, canonical
 from markstep.spec.compiled.layout import Layout, pack_state, unpack_state
-from markstep.spec.compiled.levels import Found, Stepper, distinct, search
+from markstep.spec.compiled.levels import Found, Stepper, Steps, distinct, search
+from markstep.spec.compiled.on_c import NoCompiler, compiler
 from markstep.spec.compiled.program import Program
-from markstep.spec.compiled.visited import Visited
+from markstep.spec.compiled.steps_c import CStepper
+from markstep.spec.compiled.visited import Visited, Words
 from markstep.spec.design import SOUND, TORCH_XLA_2_9, Design
 from markstep.spec.expand import only_move
 from markstep.spec.explore import explore
@@ -45,10 +47,10 @@ def test_every_step_is_the_rules_step(design: Design, bound: Bound) -> None:
         for some in stepper.successors(wave):
             for i, key in zip(some.origins, keys_of(layout, some.states), strict=True):
                 by_state[i].add(key)
-            passing.append(some.states[stepper.passing[some.states.view(np.uint8)[:, 0]]])
+            passing.append(some.states[stepper.passing(some.states)])
         for packed, found in zip(wave, by_state, strict=True):
             state = unpack_state(layout, packed.tobytes())
-            expected = set(steps_within(state, design, bound))
+            expected = set(steps_within(state, program))
             assert found == expected, state
             transitions += len(found)
         wave = distinct(np.concatenate(passing)) if passing else wave[:0]
@@ -59,14 +61,15 @@ def keys_of(layout: Layout, states: "np.ndarray[object, np.dtype[np.uint64]]") -
     return [canonical(unpack_state(layout, row.tobytes())).key for row in states]
 
 
-def steps_within(state: State, design: Design, bound: Bound) -> Iterator[Key]:
+def steps_within(state: State, program: Program) -> Iterator[Key]:
     """The steps of the plain explorer: the middle of a call may leave the bound for a while."""
-    for action in moves(state, design, bound):
-        after = step(state, action, design)
+    bound = program.bound
+    for action in moves(state, program.design, bound):
+        after = step(state, action, program.design)
         if after is None or sum(record.live for record in after.records) > bound.records:
             continue
         small = buffers_in_use(after).bit_count() <= bound.buffers
-        if small or only_move(after) is not None:
+        if small or only_move(after, program) is not None:
             yield canonical(after).key
 
 
@@ -84,3 +87,26 @@ def test_a_state_is_the_same_after_packing() -> None:
     for row in visited.states:
         state = unpack_state(layout, row.tobytes())
         assert pack_state(layout, state) == row.tobytes()
+
+
+def test_the_step_in_c_is_the_step_on_numpy() -> None:
+    try:
+        compiler()
+    except NoCompiler as error:
+        pytest.skip(str(error))
+    program = Program(SOUND, Bound(1, 1, families=("core",)))
+    found, visited = search(program, stepper=CStepper(program, threads=2))
+    assert found.states == search(program)[0].states
+    stepped = [
+        steps_of(stepper, visited.states) for stepper in (CStepper(program), Stepper(program))
+    ]
+    assert stepped[0] == stepped[1]
+    assert len(stepped[0]) > found.states
+
+
+def steps_of(stepper: Steps, states: Words) -> list[tuple[int, int, bytes]]:
+    return sorted(
+        (int(origin), int(move), after.tobytes())
+        for some in stepper.successors(states)
+        for origin, move, after in zip(some.origins, some.moves, some.states, strict=True)
+    )
