@@ -236,16 +236,18 @@ def refine(
 def prove(
     *claims: Annotated[str, Parameter(name="CLAIM", help="Invariants; default: all.")],
     design: Design = "sound",
-    records: Annotated[int, Parameter(converter=whole, help="At most so many live records.")] = 1,
+    records: Annotated[int, Parameter(converter=whole, help="At most so many live records.")] = 2,
     buffers: Annotated[
         int, Parameter(converter=whole, help="At most so many buffer records in use.")
-    ] = 2,
+    ] = 3,
+    by: Annotated[str, Parameter(help="z3, or enumeration of the states that matter.")] = "z3",
+    write: Annotated[Path | None, Parameter(help="Write the verdicts as Markdown.")] = None,
 ) -> ExitCode:
-    """Prove invariants by induction over every state within a bound on rows, with z3."""
+    """Prove invariants by induction over every state within a bound on rows."""
     from markstep.conformance.cli.proving import prove_verb
     from markstep.conformance.cli.verbs import the_design
 
-    return prove_verb(the_design(design), claims, records, buffers)
+    return prove_verb(the_design(design), claims, records, buffers, by, write)
 
 
 @app.command(name="list")

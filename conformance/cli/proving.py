@@ -1,26 +1,60 @@
 """`markstep prove`: the table of verdicts, and the counterexamples to induction in words."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TypeAlias
 
 from rich.table import Table
 
 from markstep.conformance.changes import describe, diff_states
+from markstep.conformance.cli.files import check_writable
 from markstep.conformance.cli.progress import Progress
 from markstep.conformance.cli.usage import UsageError, pick, reader_may_leave
 from markstep.conformance.exit_codes import ExitCode
 from markstep.conformance.report.console import console, print_table
+from markstep.spec.alphabet import Bound
 from markstep.spec.design import Design
 from markstep.spec.invariants import CLAIMS, by_number
+from markstep.spec.proofs.facts import FACTS, Fact
 from markstep.spec.proofs.obligations import PAYLOAD, Gap
-from markstep.spec.proofs.prove import Outcome, Proof, in_words, prove, replay
+from markstep.spec.proofs.prove import Method, Outcome, Proof, Replay, in_words, prove, replay
+from markstep.spec.proofs.reach import reached
 from markstep.spec.state import NONE, Sort, State, sorts
 
 LARGEST = 4
 """More rows than this are beyond any patience."""
 
 
-def prove_verb(design: Design, ids: Sequence[str], records: int, buffers: int) -> ExitCode:
+def prove_verb(
+    design: Design,
+    ids: Sequence[str],
+    records: int,
+    buffers: int,
+    by: str = "z3",
+    write: Path | None = None,
+) -> ExitCode:
     """Look for proofs and print what was found."""
+    pick("--by", by, list(Method))
+    method = Method(by)
+    check_arguments(ids, records, buffers, method, write)
+    with Progress("cases") as progress:
+        proof = prove(design, ids, records, buffers, progress=progress, method=method)
+    facts = {} if ids or method != Method.Z3 else {fact: fact.against() for fact in FACTS}
+    with reader_may_leave():
+        show(proof, print)
+        print_table(table(proof, facts), console())
+        print("\n".join(summary(proof)))
+    if write is not None:
+        write.write_text(page(proof, facts), encoding="utf-8")
+    shown = {proof.outcomes[id] for id in proof.asked} <= {Outcome.PROVED, Outcome.GIVEN}
+    fine = shown and not any(facts.values())
+    return ExitCode.CONFORMS if fine else ExitCode.INCONCLUSIVE
+
+
+def check_arguments(
+    ids: Sequence[str], records: int, buffers: int, method: Method, write: Path | None
+) -> None:
+    """Fail before the work. Raises UsageError."""
     for id in ids:
         pick("prove", id, CLAIMS)
         if id in PAYLOAD:
@@ -28,24 +62,58 @@ def prove_verb(design: Design, ids: Sequence[str], records: int, buffers: int) -
     for name, value in (("records", records), ("buffers", buffers)):
         if not 1 <= value <= LARGEST:
             raise UsageError(f"--{name}", f"{value} is not between 1 and {LARGEST}")
-    with Progress("cases") as progress:
-        proof = prove(design, ids, records, buffers, progress=progress)
-    with reader_may_leave():
-        show(proof, print)
-        print_table(table(proof), console())
-        print("\n".join(summary(proof)))
-    all_proved = set(proof.outcomes.values()) == {Outcome.PROVED}
-    return ExitCode.CONFORMS if all_proved else ExitCode.INCONCLUSIVE
+    if method == Method.ENUMERATION and not ids:
+        raise UsageError("--by", "enumeration takes long", "name the invariants: prove I29 …")
+    check_writable("--write", write)
 
 
-def table(proof: Proof) -> Table:
-    """A verdict for each claim."""
+Facts: TypeAlias = Mapping[Fact, str | None]
+"""Facts about single functions, each with what speaks against it."""
+
+
+def verdicts(proof: Proof, facts: Facts) -> Iterator[tuple[str, str, str]]:
+    """(id or name, verdict, sentence) of every claim that was asked for, and of every fact."""
+    for id in sorted(proof.asked, key=by_number):
+        yield id, proof.outcomes[id].value, CLAIMS[id].statement
+    for fact, against in facts.items():
+        yield fact.name, "proved" if against is None else "refuted", fact.statement
+
+
+def table(proof: Proof, facts: Facts) -> Table:
+    """A verdict for each claim and each fact."""
     found = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for name in ("id", "verdict", "claim"):
         found.add_column(name, header_style="bold", no_wrap=name != "claim", overflow="fold")
-    for id, outcome in sorted(proof.outcomes.items(), key=lambda item: by_number(item[0])):
-        found.add_row(id, outcome.value, CLAIMS[id].statement)
+    for line in verdicts(proof, facts):
+        found.add_row(*line)
+    for fact, against in facts.items():
+        if against is not None:
+            found.add_row("", "", f"{fact.name}: {against}")
     return found
+
+
+def page(proof: Proof, facts: Facts) -> str:
+    """The same as a page of the manual."""
+    total = proof.total
+    lines = [f"| {id} | {verdict} | {said} |" for id, verdict, said in verdicts(proof, facts)]
+    return "\n".join(
+        [
+            "# Results of proofs",
+            "",
+            f"Written by `markstep prove --records {proof.records} --buffers {proof.buffers} "
+            "--write FILE`; what the verdicts",
+            "mean, and what they do not, is said in [Proofs](../explanation/proofs.md).",
+            "",
+            f"Design `{proof.design.name}`, at most {proof.records} records and {proof.buffers} "
+            f"buffer records: {total.paths} paths; {total.discarded} more",
+            "need more rows than that and were not followed.",
+            "",
+            "| id | verdict | claim |",
+            "|---|---|---|",
+            *lines,
+            "",
+        ]
+    )
 
 
 def summary(proof: Proof) -> Iterator[str]:
@@ -65,15 +133,19 @@ def summary(proof: Proof) -> Iterator[str]:
 
 def show(proof: Proof, out: Callable[[str], None]) -> None:
     """Every counterexample, replayed by the plain rule."""
-    for id, gap in sorted(proof.gaps.items()):
-        for line in gap_in_words(id, gap, proof.design):
+    gaps = {id: proof.gaps[id] for id in sorted(proof.gaps, key=by_number)}
+    seen = [replay(gap, proof.design) for gap in gaps.values()]
+    bound = Bound(proof.records, proof.buffers)
+    met = reached([found.before for found in seen], proof.design, bound)
+    for i, (id, gap) in enumerate(gaps.items()):
+        for line in gap_in_words(id, gap, seen[i], i in met):
             out(line)
 
 
-def gap_in_words(id: str, gap: Gap, design: Design) -> Iterator[str]:
+def gap_in_words(id: str, gap: Gap, seen: Replay, met: bool) -> Iterator[str]:
     """A counterexample to induction: the state, the step, and what it changed."""
-    seen = replay(gap, design)
-    yield f"{id}: a counterexample to induction, from a state not known to be reachable"
+    where = "reached by the explorer" if met else "not known to be reachable"
+    yield f"{id}: a counterexample to induction, from a state {where}"
     if id in CLAIMS:
         yield f"  {CLAIMS[id].statement}"
     yield f"  before ({', '.join(in_words(gap.case))}):"

@@ -25,7 +25,7 @@ from markstep.spec.invariants import (
     sync,
 )
 from markstep.spec.proofs.expressions import Expr, const, domain_of, ite, substitute, values, var
-from markstep.spec.proofs.states import CONTROL, Case, copied, unknown
+from markstep.spec.proofs.states import CONTROL, Case, copied, rows_of, unknown
 from markstep.spec.proofs.symbolic import (
     OutOfBound,
     Symbol,
@@ -55,6 +55,7 @@ LOOKS = (
     donors.pending_outside,
     donors.user_donors,
     donors.needed_afterwards,
+    errors.donated_away,
     errors.executes,
     errors.will_be_filled,
     errors.is_stub,
@@ -236,11 +237,6 @@ def on_a_copy(function: Callable[..., Any], s: state.State, args: tuple[Any, ...
     except OutOfBound:
         return {OUTSIDE: const(1)}
     return changed(s, draft) | ({} if result is None else {RESULT: lift(result)})
-
-
-def rows_of(s: state.State) -> list[Any]:
-    """Everything in a state that has control fields."""
-    return [*s.records, *s.buffers, s.execution, s.device, s.call]
 
 
 def changed(before: state.State, after: state.State) -> Changed:

@@ -274,8 +274,10 @@ def _domains(e: Expr, run: Run) -> dict[Expr, frozenset[int]]:
     return {v: run.domains.get(v) or domain_of(v) for v in e.variables}
 
 
-def check_case(case: Case, design: Design, ids: Sequence[str]) -> Finding:
-    """The obligations of every action in a case."""
+def check_case(
+    case: Case, design: Design, ids: Sequence[str], asked: Sequence[str] = ()
+) -> Finding:
+    """The obligations of every action in a case, for all claims that are assumed before it."""
     found = Finding()
     with merging(case.records, case.buffers, _later):
         induction = Induction(case, design, [CLAIMS[id] for id in ids])

@@ -13,6 +13,7 @@ from time import monotonic
 from markstep.spec.design import Design
 from markstep.spec.invariants import CLAIMS, CLAIMS_IN_ORDER, Kind, Step
 from markstep.spec.machine import AnyAction, step
+from markstep.spec.proofs.enumeration import check_by_enumeration
 from markstep.spec.proofs.instances import cases
 from markstep.spec.proofs.obligations import PAYLOAD, TYPES, Finding, Gap, check_case
 from markstep.spec.proofs.states import Case, concrete
@@ -24,15 +25,30 @@ BASE = "I93"
 Progress = Callable[[int, int | None], None]
 
 
+class Method(StrEnum):
+    """How obligations are decided."""
+
+    Z3 = "z3"
+    """Path by path, by z3."""
+    ENUMERATION = "enumeration"
+    """By trying every state that matters, where these are few."""
+
+
+CHECKS = {Method.Z3: check_case, Method.ENUMERATION: check_by_enumeration}
+
+
 class Outcome(StrEnum):
     """What is known of a claim."""
 
     PROVED = "proved"
     """It holds in every state (step) that can be reached within the bound on rows."""
+    GIVEN = "proved, given the others"
+    """No step breaks it from a state in which the others hold; they are not all shown here."""
     GAP = "counterexample to induction"
     """Some step breaks it, from a state that is not known to be reachable."""
     UNKNOWN = "unknown"
-    """Neither; or what it was shown from is itself not shown."""
+    """Neither: z3 gave no answer, more states matter than are tried, or what it was shown from is
+    itself not shown."""
     VIOLATED = "violated at the start"
     """It does not hold in the first state."""
 
@@ -49,6 +65,9 @@ class Proof:
     rounds: int = 0
     total: Finding = field(default_factory=Finding)
     seconds: float = 0.0
+    method: Method = Method.Z3
+    asked: tuple[str, ...] = ()
+    """The claims that somebody wants to know about; the others are assumed and shown beside."""
     closed: bool = False
     """What was assumed in the last round is what was shown in it."""
 
@@ -67,14 +86,17 @@ def prove(
     rounds: int = 8,
     processes: int = 2,
     progress: Progress | None = None,
+    method: Method = Method.Z3,
 ) -> Proof:
     """Look for a proof of the claims."""
-    proof, started = Proof(design, records, buffers), monotonic()
+    proof, started = Proof(design, records, buffers, method=method), monotonic()
+    proof.asked = tuple(ids) or tuple(provable(ids))
     left = starting(proof, provable(ids))
     with ProcessPoolExecutor(processes) as pool:
         while not proof.closed and proof.rounds < rounds and (BASE in left):
             found = one_round(pool, proof, left, progress)
-            broken = {gap.claim for gap in found.gaps} | set(found.unknown)
+            broken = {gap.claim for gap in found.gaps}
+            broken |= set(found.unknown) if method == Method.Z3 else set()
             for gap in found.gaps:
                 proof.gaps.setdefault(gap.claim, gap)
             weakened = [id for id in left if id in broken and CLAIMS[id].kind == Kind.STATE]
@@ -84,10 +106,21 @@ def prove(
     for id in proof.outcomes:
         if id in proof.gaps and id not in left:
             proof.outcomes[id] = Outcome.GAP
-        elif id in left and proof.closed:
-            proof.outcomes[id] = Outcome.PROVED
+        elif id in left and proof.closed and id not in proof.total.unknown:
+            proof.outcomes[id] = proved(proof, id, left)
     proof.seconds = monotonic() - started
     return proof
+
+
+def proved(proof: Proof, id: str, left: list[str]) -> Outcome:
+    """What is known of a claim that no step breaks."""
+    if proof.method == Method.Z3:
+        return Outcome.PROVED
+    shown = set(proof.asked) - set(proof.total.unknown)
+    states = {other for other in left if CLAIMS[other].kind == Kind.STATE}
+    if id not in proof.asked:
+        return Outcome.UNKNOWN
+    return Outcome.PROVED if states <= shown else Outcome.GIVEN
 
 
 def starting(proof: Proof, ids: list[str]) -> list[str]:
@@ -106,7 +139,9 @@ def one_round(
     """All obligations, under the claims that are left."""
     whole = Finding()
     every = cases(proof.records, proof.buffers)
-    jobs = [pool.submit(check_case, case, proof.design, tuple(left)) for case in every]
+    check, given = CHECKS[proof.method], tuple(left)
+    asked = given if proof.method == Method.Z3 else tuple([id for id in left if id in proof.asked])
+    jobs = [pool.submit(check, case, proof.design, given, asked) for case in every]
     for done, job in enumerate(jobs):
         whole.add(job.result())
         if progress is not None:

@@ -172,3 +172,67 @@ _OPERATIONS: dict[str, Any] = {
     "shl": lambda a, b: a << b,
     "shr": lambda a, b: a >> b,
 }
+
+
+WORD = 64
+"""Bits of a word of the device."""
+
+
+class Word:
+    """A number of which nothing is known. Arithmetic wraps, so remainders modulo 2⁶⁴ are free."""
+
+    def __init__(self, term: Any) -> None:
+        self.term = term
+
+    def __add__(self, other: Any) -> "Word":
+        return Word(self.term + _term(other))
+
+    def __sub__(self, other: Any) -> "Word":
+        return Word(self.term - _term(other))
+
+    def __mul__(self, other: Any) -> "Word":
+        return Word(self.term * _term(other))
+
+    __radd__, __rmul__ = __add__, __mul__
+
+    def __neg__(self) -> "Word":
+        return Word(-self.term)
+
+    def __abs__(self) -> int:
+        return 0  # of no size that would be too large
+
+    def __mod__(self, modulus: int) -> "Word":
+        if modulus != 1 << WORD:
+            raise ValueError(f"words wrap at 2**{WORD}, not at {modulus}")
+        return self
+
+
+def word(name: str) -> Word:
+    """Any word."""
+    return Word(z3.BitVec(name, WORD))
+
+
+def where_equal(a: Any, b: Any) -> dict[str, int] | None:
+    """Words for which two numbers are equal; None: there are none. Raises Undecided."""
+    return _words(_term(a) == _term(b))
+
+
+def where_different(a: Any, b: Any) -> dict[str, int] | None:
+    """Words for which two numbers differ; None: they never do. Raises Undecided."""
+    return _words(_term(a) != _term(b))
+
+
+def _term(value: Any) -> Any:
+    return value.term if isinstance(value, Word) else z3.BitVecVal(int(value), WORD)
+
+
+def _words(fact: Any) -> dict[str, int] | None:
+    solver = z3.Solver()
+    solver.add(fact)
+    answer = solver.check()
+    if answer == z3.unknown:
+        raise Undecided(solver.reason_unknown())
+    if answer == z3.unsat:
+        return None
+    model = solver.model()
+    return {str(name): int(model[name].as_long()) for name in model.decls()}

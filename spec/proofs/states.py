@@ -246,6 +246,11 @@ CONTROL = {cls: sorts(cls) for cls in (Record, Buffer, Execution, Device, Call)}
 """The control fields of each kind of row."""
 
 
+def rows_of(s: State) -> list[Any]:
+    """Everything in a state that has control fields."""
+    return [*s.records, *s.buffers, s.execution, s.device, s.call]
+
+
 def unknown(case: Case, prefix: str = "") -> State:
     """The state of a case of which nothing else is known."""
     return build(case, lambda path, domain: Symbol(var(prefix + path, frozenset(domain))))

@@ -2,12 +2,16 @@
 
 import pytest
 
+from markstep.spec.alphabet import Bound
 from markstep.spec.design import SOUND, Design
+from markstep.spec.proofs.enumeration import check_by_enumeration
 from markstep.spec.proofs.obligations import Finding, check_case
-from markstep.spec.proofs.prove import provable, replay
+from markstep.spec.proofs.prove import Outcome, provable, prove, replay
+from markstep.spec.proofs.reach import reached
 from markstep.spec.proofs.states import Case
 from markstep.spec.rules import donation, sync
-from markstep.spec.state import Phase, State
+from markstep.spec.state import Phase, Record, State
+from markstep.spec.vocabulary import TensorName
 
 pytestmark = pytest.mark.slow
 
@@ -37,3 +41,39 @@ def test_the_schedule_is_safe_because_of_the_lemma_about_donors() -> None:
     gaps = {gap.claim: gap for gap in without.gaps}
     assert "I34" in gaps
     replay(gaps["I34"], SOUND)
+
+
+BLANK = ("I06", "I13", "I29", "I95")
+"""Claims that the actions of a program cannot break, by both methods."""
+
+
+def test_both_methods_prove_what_programs_cannot_break() -> None:
+    case = Case(1, 1, Phase.IDLE, False)
+    by_z3 = check_case(case, SOUND, provable([]))
+    tried = check_by_enumeration(case, SOUND, provable([]), BLANK)
+    assert (by_z3.gaps, by_z3.unknown, tried.gaps, tried.unknown) == ([], [], [], [])
+    assert tried.paths > 50_000
+
+
+@pytest.mark.parametrize(
+    ("missing", "phase", "id"),
+    [("I104", Phase.AWAIT, "I62"), ("I103", Phase.BARRIER, "I66"), ("I102", Phase.BARRIER, "I66")],
+)
+def test_both_methods_miss_the_same_lemma(missing: str, phase: Phase, id: str) -> None:
+    case, assumed = Case(1, 1, phase, False), [id for id in provable([]) if id != missing]
+    by_z3 = check_case(case, SOUND, assumed)
+    tried = check_by_enumeration(case, SOUND, assumed, (id,))
+    assert {gap.claim for gap in by_z3.gaps} == {gap.claim for gap in tried.gaps} == {id}
+    for gap in (*by_z3.gaps, *tried.gaps):
+        replay(gap, SOUND)
+
+
+def test_everything_is_proved_for_one_record() -> None:
+    proof = prove(SOUND, [], 1, 2)
+    assert proof.closed
+    assert set(proof.outcomes.values()) == {Outcome.PROVED}
+
+
+def test_the_explorer_is_asked_whether_a_state_can_be_reached() -> None:
+    empty, lost = State(), State(records=[Record(live=True, id=1)], tensors={TensorName(0): 0})
+    assert reached([lost, empty], SOUND, Bound(1, 1, max_states=200)) == {1}
