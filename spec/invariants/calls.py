@@ -49,8 +49,8 @@ def flags_of_kind(c: Call) -> bool:
     why="With sound keys a program at hand is the one that the graph means.",
 )
 def programs_at_hand_fit(t: Step) -> bool:
-    """Where the key has the operands and runs by key take the leaves of their outputs, no call has a
-    program of another meaning or with other arguments."""
+    """Where the key has the operands and runs by key take the leaves of their outputs, no call has
+    a program of another meaning or with other arguments."""
     c, d = t.after.call, t.design
     if d.key_wiring != KeyWiring.OPERANDS or d.run_cached_takes_all_leaves:
         return True
