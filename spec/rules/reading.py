@@ -77,15 +77,16 @@ def download(s: State, a: Download, design: Design) -> None:
 
 
 def finish_download(s: State, wanted: list[int], design: Design) -> None:
-    """Fetch buffers, in this order; a null one kills the process under AT_DISPATCH (H-08)."""
+    """Fetch buffers. A null one kills the process under AT_DISPATCH (H-08), also behind a deleted
+    one: transfers are begun for all before the first is waited for."""
     s.payload.count("TransferFromDevice")
-    for row in wanted:
-        if s.buffers[row].status == BufferStatus.DELETED:  # A52.G2
-            return finish(s, ErrorKind.DELETED)
-        if s.buffers[row].status != BufferStatus.VALUE:  # A52.G3
-            if design.validation == Validation.AT_DISPATCH:
-                return crash(s)
-            return finish(s, ErrorKind.NO_VALUE)
+    found = [s.buffers[row].status for row in wanted]
+    if any([status not in (BufferStatus.VALUE, BufferStatus.DELETED) for status in found]):
+        if design.validation == Validation.AT_DISPATCH:  # A52.G3
+            return crash(s)
+        return finish(s, ErrorKind.NO_VALUE)
+    if any([status == BufferStatus.DELETED for status in found]):  # A52.G2
+        return finish(s, ErrorKind.DELETED)
     return finish(s, value=fetched(s))
 
 

@@ -180,7 +180,7 @@ def post_order(s: State, a: PostOrder, design: Design) -> None:
     if design.validation == Validation.BEFORE_EFFECTS:
         if executes(call) and deliver(s, design):  # A43.G1: it failed while this call waited
             return
-    elif lacking and not take_lock(s, design):  # A43.G2
+    elif lacking_in_graph(s) and not take_lock(s, design):  # A43.G2
         return
     if any([s.buffers[row].status == BufferStatus.DELETED for row in lacking]):  # A43.G3
         return finish(s, ErrorKind.DELETED)
@@ -192,6 +192,15 @@ def post_order(s: State, a: PostOrder, design: Design) -> None:
         nothing = call.members == 0 and design.empty_list_has_own_key
         return finish(s, value=KEY_OF_NOTHING if nothing else call.key)
     call.phase = Phase.LOOKUP
+
+
+def lacking_in_graph(s: State) -> bool:
+    """Whether a parameter that the graph itself reads has no value; a run by key exports more."""
+    call = s.call
+    params = 0 if call.kind == CallKind.RUN_CACHED else call.params
+    for r in rows(call.outputs):
+        params |= s.records[r].reads
+    return any([s.buffers[row].status != BufferStatus.VALUE for row in rows(params)])
 
 
 def must_wait_for_parameters(s: State, design: Design) -> bool:

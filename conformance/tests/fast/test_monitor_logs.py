@@ -71,7 +71,7 @@ def test_every_claim_is_exercised_by_the_logs(under_sound: MonitorReport) -> Non
         for id, count in log.watch.counts.items()
         if count.witnessed
     }
-    assert witnessed == set(CLAIMS)
+    assert set(CLAIMS) - witnessed == {"I107"}  # of designs in which records carry errors (D08)
 
 
 def test_under_another_design_the_logs_are_explained_all_the_same(

@@ -16,6 +16,9 @@ from markstep.conformance.suite.scenarios import SCENARIOS
 from markstep.conformance.torch_xla.debuginfo import read_debug_info
 from markstep.conformance.torch_xla.pytorch import as_pytorch
 from markstep.spec import vocabulary as v
+from markstep.spec.design import TORCH_XLA_2_9
+from markstep.spec.schedule import initial_state, perform
+from markstep.spec.state import State
 from markstep.spec.vocabulary import BufferStatus, DType, ErrorKind, IrKind, TensorName, View
 
 T0, T1 = TensorName(0), TensorName(1)
@@ -143,3 +146,65 @@ def test_an_adapter_may_not_claim_a_design_that_nobody_knows() -> None:
 
     with pytest.raises(AdapterError, match="described_by is 'nobody'; known designs: sound"):
         described_by(Mine())  # type: ignore[arg-type]
+
+
+# ---- seen on torch_xla 2.9.0 in lockstep, where the law once said something else -----------------
+
+T2 = TensorName(2)
+GONE_AND_STUB = (
+    CREATE,
+    v.Clone(T1, T0),
+    v.Apply(T2, "neg", (T0,)),
+    v.ClearPending(),
+    v.AssignInPlace(T0, "add_scalar", (), 1),
+    v.StepBarrier(wait=True),
+)
+FAILED = (CREATE, v.Apply(T1, "failing_execute", (T0,)), v.Sync((T1,)))
+
+
+@pytest.mark.parametrize(
+    ("program", "error"),
+    [
+        ((*GONE_AND_STUB, v.ReadMany((T1, T2))), ErrorKind.CRASH),
+        ((*GONE_AND_STUB, v.ReadMany((T2, T1))), ErrorKind.CRASH),
+        ((*GONE_AND_STUB, v.ReadMany((T1, T0))), ErrorKind.DELETED),
+        ((*FAILED, v.RunCached((T1,), (T2,))), ErrorKind.UNKNOWN_GRAPH),
+        (
+            (*FAILED, v.AssignInPlace(T1, "add_scalar", (), 1), v.RunCached((T1,), (T2,))),
+            ErrorKind.EXECUTION_FAILED,
+        ),
+    ],
+)
+def test_the_law_says_how_torch_xla_ends_these(
+    program: tuple[v.Action, ...], error: ErrorKind
+) -> None:
+    assert law_after(program).raised == error
+
+
+def law_after(program: tuple[v.Action, ...]) -> State:
+    state = initial_state()
+    for action in program:
+        after = perform(state, action, TORCH_XLA_2_9)
+        assert after is not None
+        state = after
+    return state
+
+
+def test_host_data_that_are_copied_at_once_begin_a_chain_of_updates() -> None:
+    program = (CREATE, v.AssignInPlace(T0, "neg"), v.CopyFromHost(T0, (3, 4)))
+    record = law_after(program).record_of(T0)
+    assert record.alias_id == record.id
+    record = law_after((*program[:2], v.CopyFromHost(T0, (3, 4), upload=False))).record_of(T0)
+    assert record.alias_id != record.id
+
+
+def test_the_key_of_no_tensors_is_not_that_of_a_graph_without_outputs() -> None:
+    keys = {law_after((CREATE, v.GraphHash(some))).value for some in ((), (T0,))}
+    assert len(keys) == 2
+
+
+def test_the_donors_of_a_refused_compilation_are_counted() -> None:
+    program = (CREATE, v.AssignInPlace(T0, "neg"), v.AllowExecution(False), v.Sync((T0,)))
+    state = law_after(program)
+    assert state.raised == ErrorKind.REFUSED
+    assert state.payload.totals()["InputOutputAliasCount.sum"] == 1
