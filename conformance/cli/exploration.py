@@ -27,6 +27,8 @@ from markstep.spec.search import Exploration, Search
 from markstep.spec.small_graphs import small_graphs
 from markstep.spec.state import State
 
+CONTRACT_CLAIMS = ("I56", "I58", "I74", "I87")
+"""The contract, which the machine has to refine: values stay obtainable, reading gives them."""
 GRAPH_OPS = 2
 """Ops of the graphs on which an exploration checks the graph law; a test goes up to three."""
 
@@ -108,6 +110,9 @@ def report_of(result: Exploration, claims: Sequence[str]) -> Report:
         f"{result.states} states, {result.transitions} steps, paths of up to {result.depth} "
         f"program actions and failures: {reach}"
     )
+    lost = [id for id in CONTRACT_CLAIMS if id in result.counterexamples]
+    kept = f"is broken: {', '.join(lost)}" if lost else "is kept so far"
+    report.notes.append(f"machine ⊑ contract (the values of eager execution) {kept}")
     if result.bound_hit:
         report.notes.append("some steps lead out of the bound; larger programs were not looked at")
     return report

@@ -5,7 +5,7 @@ from pathlib import Path
 from time import monotonic
 
 from markstep.conformance.changes import diff_states
-from markstep.conformance.cli.exploration import explore_report
+from markstep.conformance.cli.exploration import CONTRACT_CLAIMS, explore_report
 from markstep.conformance.cli.files import write_atomically
 from markstep.conformance.cli.interrupts import Interrupts
 from markstep.conformance.cli.usage import pick
@@ -14,6 +14,7 @@ from markstep.conformance.report.pages import conditions_page
 from markstep.conformance.show import show
 from markstep.conformance.verdict import Verdict
 from markstep.spec.alphabet import Bound
+from markstep.spec.checkpoint import law
 from markstep.spec.conditions import Conditions, conditions
 from markstep.spec.design import Design
 from markstep.spec.machine import ACTIONS, AnyAction, step
@@ -23,9 +24,6 @@ from markstep.spec.state import Phase, State
 
 CONTRACT = "contract"
 """The other side of a refinement that is no design: eager execution."""
-CONTRACT_CLAIMS = ("I56", "I58", "I74", "I87")
-"""What the contract promises: values stay obtainable, and reading gives them."""
-
 Tell = Callable[[int, int | None], None]
 
 
@@ -96,6 +94,7 @@ def conditions_report(
 ) -> Report:
     """Find every minimal condition under which X behaves as Y; write the page if it is wanted."""
     begin, known = monotonic(), Known(bound)
+    law()  # as the text is now: it may be edited while the search runs
     with Interrupts() as interrupts:
 
         def watch(pairs: int) -> bool:

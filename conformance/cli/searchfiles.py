@@ -60,8 +60,7 @@ class SearchFiles:
 
     def begin(self, design: Design, bound: Bound) -> Search:
         """A new search, or the one in the file. Raises UsageError."""
-        if self.kept is not None:
-            law()  # the text as it is now: nobody may edit it while the search runs
+        law()  # as the text is now: it may be edited while the search runs
         if self.resume is None:
             search = Search.begun(design, bound)
             search.edges = None if self.emit is None else []

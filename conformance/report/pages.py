@@ -3,6 +3,7 @@
 from markstep.conformance.show import show, show_program
 from markstep.spec import SPEC_VERSION
 from markstep.spec.alphabet import Bound, cost
+from markstep.spec.checkpoint import law
 from markstep.spec.conditions import Conditions
 from markstep.spec.invariants import CLAIMS, CLAIMS_IN_ORDER
 from markstep.spec.machine import ACTIONS, AnyAction
@@ -26,7 +27,8 @@ def written_by(command: str, seconds: float) -> str:
     """The first lines of a page."""
     return (
         f"<!-- Written by the command below. Do not edit. -->\n\n"
-        f"Written by `{command}`, law version {SPEC_VERSION}, in {seconds:.0f} s.\n"
+        f"Written by `{command}`, in {seconds:.0f} s. The law: version {SPEC_VERSION},\n"
+        f"text {law()[:12]}.\n"
     )
 
 
@@ -58,7 +60,7 @@ def words_of(found: Conditions) -> list[str]:
 
 def difference(found: Difference) -> str:
     """A program on which the designs differ."""
-    program = [a for a in found.program if ACTIONS[type(a)].phase == Phase.IDLE]
+    program = [action for action in found.program if tells(action)]
     facts = [word for word in sorted(found.words) if word[0].islower()]
     happens = f", where this happens: {', '.join(facts)}" if facts else ""
     possible = " or ".join(seen.told for seen in found.possible)
@@ -102,10 +104,16 @@ def verdicts(found: Exploration) -> str:
     return "\n\n".join(said)
 
 
+def tells(action: AnyAction) -> bool:
+    """Whether a step has to be named: actions, and what the cache or the compiler does wrong."""
+    wrong = any(getattr(action, fact, False) for fact in ("fails", "foreign", "misfits"))
+    return wrong or ACTIONS[type(action)].phase == Phase.IDLE
+
+
 def shortest(broken: tuple[str, tuple[AnyAction, ...]]) -> str:
     """A line of the table of counterexamples."""
     id, path = broken
-    program = "; ".join(show(a) for a in path if ACTIONS[type(a)].phase == Phase.IDLE)
+    program = "; ".join(show(a) for a in path if tells(a))
     hazards = ", ".join(CLAIMS[id].hazards) or "none of §6b"
     link = f"[{id}](invariants.md#{id})"
     return f"| {link} | {sum(map(cost, path))} | {hazards} | `{program}` |"

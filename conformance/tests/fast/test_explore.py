@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from markstep.conformance.cli.exploration import explore_report
+from markstep.conformance.cli.searchfiles import SearchFiles
 from markstep.spec.alphabet import Bound, cost, moves, syncs
 from markstep.spec.canonical import canonical, pack, unpack
 from markstep.spec.design import DESIGNS, SOUND, TORCH_XLA_2_9, Design
@@ -141,3 +142,16 @@ def test_an_exploration_reports_the_graphs_that_break_the_graph_law():
     (failure,) = report.failures
     assert failure.id == "I43g"
     assert "sub" in failure.observed
+
+
+def test_the_page_of_an_exploration_names_what_is_broken_and_by_what(tmp_path):
+    page = tmp_path / "page.md"
+    bound = Bound(records=2, buffers=2, actions=3, families=("core", "faults"))
+    files = SearchFiles(page=page)
+    explore_report(TORCH_XLA_2_9, bound, [], lambda done, total: None, files, "markstep explore …")
+    text = page.read_text(encoding="utf-8")
+    assert "Written by `markstep explore …`" in text
+    assert "every state within the bound" in text
+    (line,) = [line for line in text.splitlines() if line.startswith("| [I01]")]
+    assert "| 3 | H-01, H-02 |" in line
+    assert "Compile(fails=True)" in line
