@@ -5,6 +5,7 @@ import io
 import json
 import signal
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -13,8 +14,9 @@ from markstep.conformance.cli.exploration import explore_report
 from markstep.conformance.cli.searchfiles import SearchFiles
 from markstep.conformance.cli.usage import UsageError
 from markstep.conformance.exit_codes import ExitCode
+from markstep.spec import checkpoint
 from markstep.spec.alphabet import Bound
-from markstep.spec.checkpoint import CheckpointError, load, save
+from markstep.spec.checkpoint import APART, CheckpointError, law, load, save
 from markstep.spec.design import SOUND, TORCH_XLA_2_9
 from markstep.spec.estimate import estimated_nodes
 from markstep.spec.explore import explore, go_on
@@ -117,6 +119,12 @@ def test_a_newer_format_is_refused():
     data = saved(begun()).replace(b"markstep search 1\n", b"markstep search 2\n", 1)
     with pytest.raises(CheckpointError, match="format"):
         load(data, TORCH_XLA_2_9, TINY)
+
+
+def test_only_what_can_change_a_search_is_part_of_the_law(tmp_path):
+    """Proofs and compiled steps may change while a search is kept."""
+    assert law() == law()
+    assert {path.name for path in Path(checkpoint.__file__).parent.iterdir()} >= set(APART)
 
 
 def quiet(done: int, total: int | None) -> None:
