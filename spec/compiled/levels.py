@@ -10,9 +10,11 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from markstep.spec.compiled import on_numpy
+from markstep.spec.compiled.kernel import Kernel
 from markstep.spec.compiled.layout import WORD, initial
 from markstep.spec.compiled.moves import Case
-from markstep.spec.compiled.on_numpy import BLOCK, Bytes, compiled
+from markstep.spec.compiled.on_numpy import BLOCK, Bytes
 from markstep.spec.compiled.program import Program
 from markstep.spec.compiled.visited import Flags, Visited, Words
 
@@ -97,7 +99,7 @@ class Passing:
             if isinstance(answer, bool):
                 self.always[control] = answer
             else:
-                self.sometimes[control] = compiled(answer)
+                self.sometimes[control] = on_numpy.compiled(answer)
 
     def __call__(self, states: Words) -> Flags:
         """Which of some states are not stored."""
@@ -129,6 +131,8 @@ class Stepper:
     """Runs the generated step on blocks of packed states."""
 
     program: Program
+    compiled: Callable[[Kernel], Columns] = on_numpy.compiled
+    """Makes a kernel code: on numpy, or on JAX."""
     cases: dict[Case, CaseRun] = field(default_factory=dict)
     set_of_states: type[Visited] = Visited
     forms: dict[int, Columns] = field(default_factory=dict)
@@ -143,8 +147,8 @@ class Stepper:
         if case not in self.cases:
             code = self.program.code(case)
             spare = [move.spare for move in code.moves]
-            steps = [compiled(step) for step in code.steps]
-            self.cases[case] = CaseRun(compiled(code.guards), steps, list(code.costs), spare)
+            steps = [self.compiled(step) for step in code.steps]
+            self.cases[case] = CaseRun(self.compiled(code.guards), steps, list(code.costs), spare)
         return self.cases[case]
 
     def successors(self, states: Words) -> Iterator[Successors]:
@@ -180,7 +184,7 @@ class Stepper:
     def canonical(self, pile: "Pile", spare: int, price: int) -> Successors:
         """The canonical states of a pile; those outside of the bound are left out."""
         if spare not in self.forms:
-            self.forms[spare] = compiled(self.program.canonical(spare))
+            self.forms[spare] = self.compiled(self.program.canonical(spare))
         fields, moves, origin = pile.together()
         after = np.empty((len(origin), self.program.layout.size // WORD), np.uint64)
         kept = np.ones(len(origin), bool)
@@ -202,7 +206,7 @@ class Stepper:
     def settle(self, states: Words, where: Any) -> None:
         """Of all orders of records that tie, take the least state."""
         if self.turns is None:
-            self.turns = [compiled(turn) for turn in self.program.turns]
+            self.turns = [self.compiled(turn) for turn in self.program.turns]
         columns = columns_of(states[where])
         for turn in self.turns:
             other = rows_of(turn(columns), len(where))
@@ -248,14 +252,18 @@ def distinct(states: Words, kind: type[Visited] = Visited) -> Words:
 
 
 def search(
-    program: Program, max_states: int | None = None, stepper: Steps | None = None
+    program: Program,
+    max_states: int | None = None,
+    stepper: Steps | None = None,
+    judge: Callable[[Words], None] = lambda states: None,
 ) -> tuple[Found, Visited]:
-    """Visit every state within the bound."""
+    """Visit every state within the bound; the judge sees each, and those that are not stored."""
     found, started = Found(), monotonic()
     stepper = stepper or Stepper(program)
     first = np.frombuffer(initial(program.layout), np.uint64).reshape(1, -1)
     visited = stepper.set_of_states(program.layout.size // WORD)
     visited.add(first)
+    judge(first)
     level = [first]
     while level:
         later: list[Words] = []
@@ -263,10 +271,13 @@ def search(
             wave = np.concatenate(level)
             level = []
             for start in range(0, len(wave), 8 * BLOCK):
-                expand_wave(stepper, wave[start : start + 8 * BLOCK], visited, level, later, found)
+                expand_wave(
+                    stepper, wave[start : start + 8 * BLOCK], visited, level, later, found, judge
+                )
         if later:
             fresh = np.concatenate(later)
             fresh = fresh[visited.add(fresh)]
+            judge(fresh)
             level = [fresh] if len(fresh) else []
         found.depth += bool(level)
         if max_states is not None and visited.count > max_states:
@@ -285,6 +296,7 @@ def expand_wave(
     level: list[Words],
     later: list[Words],
     found: Found,
+    judge: Callable[[Words], None],
 ) -> None:
     """All successors of some states: those that cost nothing join the level, others the next."""
     todo = [(0, states)]
@@ -298,12 +310,15 @@ def expand_wave(
             found.transitions += len(after)
             passing = stepper.passing(after)
             if passing.any():
-                todo.append((price, distinct(after[passing], type(visited))))
+                unstored = distinct(after[passing], type(visited))
+                judge(unstored)
+                todo.append((price, unstored))
             stored = after[~passing]
             if price:
                 stored = distinct(stored, type(visited))
                 later.append(stored[~visited.has(stored)])
             else:
                 fresh = stored[visited.add(stored)]
+                judge(fresh)
                 if len(fresh):
                     level.append(fresh)

@@ -8,6 +8,8 @@ import pytest
 
 from markstep.spec.alphabet import Bound, moves
 from markstep.spec.canonical import Key, canonical
+from markstep.spec.compiled import on_jax, on_numpy
+from markstep.spec.compiled.judge import STATE_CLAIMS, Judge
 from markstep.spec.compiled.layout import Layout, pack_state, unpack_state
 from markstep.spec.compiled.levels import Found, Stepper, Steps, distinct, search
 from markstep.spec.compiled.on_c import NoCompiler, compiler
@@ -89,6 +91,17 @@ def test_a_state_is_the_same_after_packing() -> None:
         assert pack_state(layout, state) == row.tobytes()
 
 
+def test_the_judge_finds_the_claims_that_the_explorer_finds_broken() -> None:
+    bound = Bound(1, 1, families=TORCH_XLA)
+    program = Program(TORCH_XLA_2_9, bound)
+    judge = Judge(program)
+    search(program, judge=judge)
+    about_states = {claim.id for claim in STATE_CLAIMS}
+    broken = set(explore(TORCH_XLA_2_9, bound).counterexamples) & about_states
+    assert set(judge.violated) == broken
+    assert broken
+
+
 def test_the_step_in_c_is_the_step_on_numpy() -> None:
     try:
         compiler()
@@ -110,3 +123,14 @@ def steps_of(stepper: Steps, states: Words) -> list[tuple[int, int, bytes]]:
         for some in stepper.successors(states)
         for origin, move, after in zip(some.origins, some.moves, some.states, strict=True)
     )
+
+
+def test_a_kernel_on_jax_is_the_kernel_on_numpy() -> None:
+    program = Program(SOUND, Bound(1, 1, families=("core",)))
+    kernel, count = program.canonical(0), 1000
+    fields = np.random.default_rng(0).integers(0, 2, (len(program.layout.loose(0)), count))
+    columns = fields.astype(np.uint8)
+    for ours, theirs in zip(
+        on_numpy.compiled(kernel)(columns), on_jax.compiled(kernel)(columns), strict=True
+    ):
+        assert (np.broadcast_to(ours, count) == np.broadcast_to(theirs, count)).all()
