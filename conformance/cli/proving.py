@@ -116,14 +116,21 @@ def page(proof: Proof, facts: Facts) -> str:
     )
 
 
+def work(proof: Proof) -> str:
+    """How much was done."""
+    total = proof.total
+    if proof.method == Method.ENUMERATION:
+        return f"{total.paths} runs of rules for {total.questions} questions that they decide"
+    return f"{total.paths} paths, {total.questions} questions to z3"
+
+
 def summary(proof: Proof) -> Iterator[str]:
     """What it took, and what the verdicts mean."""
     total = proof.total
     yield ""
     yield (
         f"design {proof.design.name}, at most {proof.records} records and {proof.buffers} buffer "
-        f"records: {total.paths} paths, {total.questions} questions to z3, {proof.rounds} rounds, "
-        f"{proof.seconds:.0f} s"
+        f"records: {work(proof)}, {proof.rounds} rounds, {proof.seconds:.0f} s"
     )
     if total.discarded:
         yield f"{total.discarded} paths need more rows than that and were not followed"
