@@ -258,6 +258,8 @@ def search(
     judge: Callable[[Words], None] = lambda states: None,
 ) -> tuple[Found, Visited]:
     """Visit every state within the bound; the judge sees each, and those that are not stored."""
+    if program.bound.actions is not None or program.bound.syncs is not None:
+        raise ValueError("this search knows no bound on the length of paths")
     found, started = Found(), monotonic()
     stepper = stepper or Stepper(program)
     first = np.frombuffer(initial(program.layout), np.uint64).reshape(1, -1)

@@ -134,3 +134,8 @@ def test_a_kernel_on_jax_is_the_kernel_on_numpy() -> None:
         on_numpy.compiled(kernel)(columns), on_jax.compiled(kernel)(columns), strict=True
     ):
         assert (np.broadcast_to(ours, count) == np.broadcast_to(theirs, count)).all()
+
+
+def test_a_bound_that_the_search_does_not_know_is_refused() -> None:
+    with pytest.raises(ValueError, match="length of paths"):
+        search(Program(SOUND, Bound(1, 1, actions=3)))
