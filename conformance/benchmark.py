@@ -37,6 +37,8 @@ CHAINS = (10, 100, 1_000, 10_000)
 LONG_CHAIN = 300_000
 PIECE = 1_000
 PARAMETERS = 100
+SIDES = (8, 128)
+"""Of the parameters: so small that only calls count, and as in a small network."""
 PROGRAMS = 300
 REPEATS = 5
 ROUNDS = 10
@@ -191,13 +193,13 @@ def traced_bytes(trace: Callable[[], Tensor]) -> int:
     return after - before
 
 
-def sgd_rows() -> list[Row]:
+def sgd_rows(side: int) -> list[Row]:
     """One step of gradient descent on many parameters, against one jitted call with donation.
 
     The lazy step is that of PyTorch's SGD for single tensors; in two operations it is what a
     person would write by hand.
     """
-    start = [np.full((8, 8), i, np.float32) for i in range(PARAMETERS)]
+    start = [np.full((side, side), i, np.float32) for i in range(PARAMETERS)]
     steps: dict[str, Callable[[], Any]] = {
         "lazy": lazy_sgd(start, scaled=True),
         "by hand": lazy_sgd(start, scaled=False),
@@ -208,7 +210,7 @@ def sgd_rows() -> list[Row]:
     for _ in range(ROUNDS):
         for name, step in steps.items():
             times[name] = min(times[name], best(step, 20))
-    subject = f"SGD on {PARAMETERS} parameters"
+    subject = f"SGD on {PARAMETERS} of {side}×{side}"
     return [
         Row(subject, "lazy step", times["lazy"] * 1e6, "µs"),
         Row(subject, "lazy step in two operations", times["by hand"] * 1e6, "µs"),
@@ -303,7 +305,8 @@ def measure() -> Iterator[Row]:
     yield from lockstep_rows()
     for length in CHAINS:
         yield from chain_rows(length)
-    yield from sgd_rows()
+    for side in SIDES:
+        yield from sgd_rows(side)
     yield from long_chain_rows()
     yield from peak_rows()
 

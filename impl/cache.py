@@ -12,8 +12,8 @@ from markstep.impl.lower import Program
 class ProgramCache:
     """A bounded map from key to program. The caller holds the lock of the device.
 
-    Hashing a key takes time, for it is as long as the graph: a hit does it once, and what was
-    used when is known by program.
+    Hashing a key takes time, for it is as long as the graph: a hit does it once, or not at all
+    where the same program is run again, and what was used when is known by program.
     """
 
     def __init__(self, capacity: int) -> None:
@@ -31,6 +31,10 @@ class ProgramCache:
 
     def get(self, key: Key) -> Program | None:
         """The program, which is now the most recently used one; None if there is none."""
+        if self._keys:
+            latest, its_key = next(reversed(self._keys.items()))
+            if key == its_key:
+                return latest
         program = self._programs.get(key)
         if program is not None:
             self._keys.move_to_end(program)

@@ -17,7 +17,7 @@ from markstep.impl.syncing import collect, deliver, gather, pending
 
 
 def _walk(records: list[Record]) -> tuple[list[Record], Graph]:
-    outputs = pending(records)
+    outputs = list(dict.fromkeys(pending(records)))
     return outputs, discover([record.ir for record in outputs if record.ir is not None])
 
 
@@ -51,6 +51,7 @@ def run_cached(ctx: Context, records: list[Record]) -> list[Record]:
     """
     with ctx.lock:
         while True:
+            deliver(ctx, records)
             found = gather(ctx, records)
             collect(ctx, records, force=False)
             if found is None:

@@ -11,6 +11,8 @@ from markstep.impl.errors import ExecutorError, names
 from markstep.impl.execution import InjectedFailure
 from markstep.impl.graph import Graph, Key
 from markstep.impl.lower import Alias, Program, compile_graph
+from markstep.impl.ops import remember
+from markstep.impl.pattern import pattern_of
 from markstep.impl.record import Record
 from markstep.spec.vocabulary import ErrorKind
 
@@ -40,6 +42,9 @@ def look_up(
     program = _compile(ctx, graph, key, donors, pair(outputs, graph, donors))
     ctx.count("CreateCompileHandles")
     ctx.cache.add(key, program)
+    pattern = pattern_of(graph.form)
+    if pattern is not None:
+        remember(ctx.patterns, len(graph.roots), pattern)
     return program
 
 

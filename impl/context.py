@@ -18,6 +18,7 @@ from markstep.impl.execution import Execution
 from markstep.impl.graph import Key
 from markstep.impl.lower import CompileMode
 from markstep.impl.node import Buffer, Node
+from markstep.impl.pattern import Patterns
 from markstep.impl.record import Record
 
 COUNTERS: Final = (
@@ -77,6 +78,7 @@ class Context:
         self.forget = self.live.pop
         self.counters = dict.fromkeys(COUNTERS, 0)
         self.cache = ProgramCache(cache_size)
+        self.patterns: Patterns = {}
         self.scalars: OrderedDict[object, Buffer] = OrderedDict()
         self.last_scalar: tuple[object, Node | None] = (None, None)
         self.constants: dict[object, Node] = {}

@@ -4,12 +4,28 @@ Source: XLAGraphExecutor::GetBufferDonors, SetBufferDonors; semantics.md §3 (59
 """
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from markstep.impl.context import Context
 from markstep.impl.graph import Graph, reachable
 from markstep.impl.lower import Alias
-from markstep.impl.node import Buffer
+from markstep.impl.node import Buffer, Node
 from markstep.impl.record import Record
+
+
+class Survey(NamedTuple):
+    """Records apart: the device data that some show, and the records that showed none."""
+
+    shown: list[Buffer]
+    bare: list[Record]
+
+
+def survey(records: list[Record]) -> Survey:
+    """The records apart. Most of them show data, and then nothing has to be done about them."""
+    return Survey(
+        [record.handle for record in records if record.handle is not None],
+        [record for record in records if record.handle is None],
+    )
 
 
 def find_donors(
@@ -18,25 +34,25 @@ def find_donors(
     graph: Graph,
     *,
     sync: bool,
-    live: list[Record] | None = None,
+    live: Survey | None = None,
 ) -> list[int]:
     """Numbers of the parameters that are given away, ascending.
 
     A buffer is a candidate when an output updates its owner in place (only with ``sync``) or the
     user marked it; a candidate is a donor unless something that stays needs it. ``live``: all
-    live records, from a caller that has just listed them.
+    live records, from a caller that has just surveyed them.
     """
     updated = {record.alias_id for record in outputs} if sync else set()
     by_mark = sync or ctx.donor_config
     candidates = [
-        (number, buffer)
+        number
         for number, buffer in enumerate(graph.parameters)
         if (buffer.owner in updated or (by_mark and buffer.donate)) and not buffer.read_only
     ]
     if not candidates:
         return []
-    needed = _needed(ctx.unsorted_records() if live is None else live, outputs)
-    return [number for number, buffer in candidates if buffer not in needed]
+    needed = _needed(survey(ctx.unsorted_records()) if live is None else live, outputs)
+    return [number for number in candidates if graph.parameters[number] not in needed]
 
 
 def pair(outputs: list[Record], graph: Graph, donors: Sequence[int]) -> list[Alias]:
@@ -54,19 +70,23 @@ def pair(outputs: list[Record], graph: Graph, donors: Sequence[int]) -> list[Ali
     return pairs
 
 
-def _needed(live: list[Record], outputs: list[Record]) -> set[Buffer]:
+def _needed(live: Survey, outputs: list[Record]) -> set[Buffer]:
     """Every buffer that the live records besides the outputs show, or need to be computed.
 
     A placeholder that is still to be filled needs what its recipe needs: the running execution
     may fail, and then the recipe is all there is.
     """
+    needed = set(live.shown)
+    waiting: list[Node] = []
     # an output is pending: it shows no buffer, and it is one of those that wait
-    needed = {record.handle for record in live if record.handle is not None}
-    roots = [buffer.recipe for buffer in needed if buffer.recipe is not None]
-    waiting = [record for record in live if record.handle is None and record.ir is not None]
-    if len(waiting) > len(outputs):
-        others = set(waiting).difference(outputs)
-        roots += [record.ir for record in others if record.ir is not None]
+    if len(live.bare) > len(outputs):
+        others = set(live.bare).difference(outputs)
+        # some of them may show data since the survey
+        needed.update([record.handle for record in others if record.handle is not None])
+        waiting = [
+            record.ir for record in others if record.handle is None and record.ir is not None
+        ]
+    roots = waiting + [buffer.recipe for buffer in needed if buffer.recipe is not None]
     while roots:
         found = {node for node in reachable(roots) if isinstance(node, Buffer)} - needed
         needed |= found

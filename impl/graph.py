@@ -13,13 +13,22 @@ from markstep.impl.node import Buffer, Node
 from markstep.impl.ops import Op
 
 
-class Key(NamedTuple):
-    """The whole graph, spelled out: equal keys mean isomorphic graphs, so nothing can collide.
+class Form(NamedTuple):
+    """The whole graph, spelled out: equal forms mean isomorphic graphs, so nothing can collide.
 
     ``arities`` are the number of roots and the number of operands of each op. ``places`` say what
-    the roots and those operands are, one after the other: n for the n-th op, ~n for the n-th
-    parameter.
+    the uses are, that is the roots and then those operands, one after the other: n for the n-th
+    op, ~n for the n-th parameter.
     """
+
+    ops: tuple[Op, ...]
+    arities: tuple[int, ...]
+    places: tuple[int, ...]
+    parameters: tuple[Aval, ...]
+
+
+class Key(NamedTuple):
+    """What decides which program is run: the form of the graph and the parameters given away."""
 
     ops: tuple[Op, ...]
     arities: tuple[int, ...]
@@ -32,31 +41,23 @@ class Key(NamedTuple):
 class Graph:
     """Some roots with everything below them, each node once, in the order of its discovery.
 
-    ``parameters`` are the buffers, ``nodes`` all others. ``uses`` are the roots, then the operands
-    of each of ``nodes``; ``places`` as in the key.
+    ``parameters`` are the buffers, ``nodes`` all others.
     """
 
     roots: list[Node]
     nodes: list[Node]
     parameters: list[Buffer]
-    uses: list[Sequence[Node]]
-    places: list[int]
+    form: Form
 
     def key(self, donors: Sequence[int]) -> Key:
-        """What decides which program is run: the graph and the parameters given away."""
-        return Key(
-            tuple([node.op for node in self.nodes]),
-            tuple(map(len, self.uses)),
-            tuple(self.places),
-            tuple([buffer.aval for buffer in self.parameters]),
-            tuple(donors),
-        )
+        """The key of the program that computes the roots and consumes the donors."""
+        return Key(*self.form, tuple(donors))
 
 
 def discover(roots: list[Node]) -> Graph:
     """Walk the graph breadth first, each node once: the roots, what they use, what that uses.
 
-    The order depends on the shape of the graph alone, which makes it fit for the key; it is not
+    The order depends on the form of the graph alone, which makes it fit for the key; it is not
     an order of evaluation. A loop over a list that grows: a graph may be 10^6 nodes deep.
     """
     nodes: list[Node] = []
@@ -75,7 +76,13 @@ def discover(roots: list[Node]) -> Graph:
                     nodes.append(node)
                     uses.append(node.operands)
             places.append(found[node])
-    return Graph(roots, nodes, parameters, uses, places)
+    form = Form(
+        tuple([node.op for node in nodes]),
+        tuple(map(len, uses)),
+        tuple(places),
+        tuple([buffer.aval for buffer in parameters]),
+    )
+    return Graph(roots, nodes, parameters, form)
 
 
 def post_order(roots: list[Node]) -> list[Node]:

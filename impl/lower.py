@@ -71,7 +71,8 @@ def _jitted(
         if np.ndarray in map(type, values):
             values = [_on_device(parameters[number]) for number in arguments]
         given: list[jax.Array] = compiled(*values)
-        jax.block_until_ready(given)  # type: ignore[no-untyped-call]
+        # the results of one execution become ready, or fail, together: one speaks for all
+        given[0].block_until_ready()
         return [given[number] for number in place]
 
     return run

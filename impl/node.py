@@ -10,8 +10,6 @@ import itertools
 from collections.abc import Callable, Iterable
 from typing import Final
 
-import numpy as np
-
 from markstep.impl.aval import Array, Aval
 from markstep.impl.ops import Op, intern
 from markstep.spec.vocabulary import BufferStatus, IrKind
@@ -100,11 +98,10 @@ class Buffer(Node):
 
 
 def delete(buffers: Iterable[Buffer]) -> None:
-    """Give the device memory back; the cells remember that they had some."""
+    """Give the device memory back; the cells remember that they had some.
+
+    Nothing but its cell holds an array, so to forget it is to free it.
+    """
     for buffer in buffers:
-        value = buffer.value
         buffer.value = None
         buffer.deleted = True
-        # a donated array is deleted already, unless no result had its shape; asking costs less
-        if not (value is None or isinstance(value, np.ndarray) or value.is_deleted()):
-            value.delete()

@@ -98,11 +98,11 @@ class Op:
         return found
 
 
-def remember(memo: dict[Avals, Any], avals: Avals, value: Any) -> None:
+def remember(memo: dict[Any, Any], key: Hashable, value: Any) -> None:
     """Add to a memo table that must not grow for ever."""
     if len(memo) >= _MEMO_LIMIT:
         memo.clear()
-    memo[avals] = value
+    memo[key] = value
 
 
 _ops: WeakValueDictionary[Hashable, Op] = WeakValueDictionary()

@@ -11,12 +11,13 @@ from dataclasses import dataclass
 from markstep.impl.compile import look_up, refused
 from markstep.impl.context import Context, by_id
 from markstep.impl.device import finish, start, wait_idle
-from markstep.impl.donation import find_donors
+from markstep.impl.donation import Survey, find_donors, survey
 from markstep.impl.errors import ExecutorError, names
 from markstep.impl.execution import Execution
 from markstep.impl.graph import Graph, discover
 from markstep.impl.lower import Program
 from markstep.impl.node import Buffer
+from markstep.impl.pattern import recognise
 from markstep.impl.record import Record
 from markstep.impl.recovery import give_back
 from markstep.impl.trace import upload_host
@@ -72,8 +73,11 @@ def schedule(ctx: Context, chosen: list[Record] | None, config: Config) -> Execu
     """
     while True:
         records = ctx.unsorted_records() if chosen is None else chosen
-        found = gather(ctx, records, sort=chosen is None)
-        collect(ctx, records, force=config.force)
+        deliver(ctx, records)
+        seen = survey(records)
+        found = gather(ctx, seen.bare, live=chosen is None)
+        if found is None or len(found[0]) < len(seen.bare):
+            collect(ctx, seen.bare, force=config.force)
         if found is None:
             wait_idle(ctx)
             deliver(ctx, records)
@@ -82,7 +86,7 @@ def schedule(ctx: Context, chosen: list[Record] | None, config: Config) -> Execu
         if _wait_for_parameters(ctx, graph):
             deliver(ctx, records)
             continue
-        work = _prepare(ctx, outputs, graph, config, records if chosen is None else None)
+        work = _prepare(ctx, outputs, graph, config, seen if chosen is None else None)
         if wait_idle(ctx):
             deliver(ctx, records)
             if not _still_safe(ctx, work, config):
@@ -105,31 +109,30 @@ def deliver(ctx: Context, records: list[Record]) -> None:
 
 
 def pending(records: list[Record]) -> list[Record]:
-    """The records that have to be computed, once each, in the given order."""
-    found = [
+    """Those of the records that have to be computed, in the given order."""
+    return [
         record
         for record in records
         if record.handle is None
         and (ir := record.ir) is not None
         and (type(ir) is not Buffer or record.is_cloned)
     ]
-    return list(dict.fromkeys(found))
 
 
 def gather(
-    ctx: Context, records: list[Record], *, sort: bool = False
+    ctx: Context, records: list[Record], *, live: bool = False
 ) -> tuple[list[Record], Graph] | None:
     """What is pending with its graph, or None; every reason to refuse is found here.
 
-    ``sort``: in order of id. Changes nothing but the failure it delivers.
+    ``live``: the records are those that live, and the outputs come in order of id; else once each
+    in the given order. Changes nothing.
     """
-    deliver(ctx, records)
     outputs = pending(records)
     if not outputs:
         return None
-    if sort:
-        outputs.sort(key=by_id)
-    graph = discover([record.ir for record in outputs if record.ir is not None])
+    outputs = sorted(outputs, key=by_id) if live else list(dict.fromkeys(outputs))
+    roots = [record.ir for record in outputs if record.ir is not None]
+    graph = recognise(ctx.patterns, roots) or discover(roots)
     require_values(outputs, graph)
     if not ctx.allowed:
         raise refused(outputs)
@@ -179,7 +182,7 @@ def _prepare(
     outputs: list[Record],
     graph: Graph,
     config: Config,
-    live: list[Record] | None,
+    live: Survey | None,
 ) -> Work:
     donors = []
     if config.force:
