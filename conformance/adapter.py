@@ -38,6 +38,7 @@ NEEDS: dict[type, str] = {
     v.AllowExecution: "allow_execution",
     v.EvictCache: "evict_cache",
     v.WriteToResult: "write_to_result",
+    v.Fill: "fill",
     v.CompleteExecution: ENVIRONMENT,
     v.FailExecution: ENVIRONMENT,
 }

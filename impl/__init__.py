@@ -26,6 +26,7 @@ clear_pending = default.clear_pending
 describe = default.describe
 dump_graph = default.dump_graph
 evict = default.evict
+full = default.full
 graph_hash = default.graph_hash
 mark_step = default.mark_step
 placeholder = default.placeholder
@@ -54,6 +55,7 @@ __all__ = [
     "describe",
     "dump_graph",
     "evict",
+    "full",
     "graph_hash",
     "mark_step",
     "placeholder",

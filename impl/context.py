@@ -9,7 +9,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from operator import attrgetter
-from typing import Final
+from typing import Final, Literal, TypeAlias
 from weakref import ReferenceType, ref
 
 from markstep.impl.aval import Aval
@@ -37,6 +37,9 @@ COUNTERS: Final = (
 """Counters under torch_xla's names. A value metric has a count and a sum of its samples. The two
 counters of records are derived, see ``snapshot``."""
 
+
+InlineScalars: TypeAlias = Literal["special", "all", "none"]
+"""Which numbers are constants of the program: 0, 1 and -1, all of them, or none."""
 
 by_id = attrgetter("id")
 
@@ -67,7 +70,13 @@ class Context:
     ``running`` is the execution that owns the device, if any (torch_xla's device locker).
     """
 
-    def __init__(self, mode: CompileMode, manual: bool, cache_size: int) -> None:
+    def __init__(
+        self,
+        mode: CompileMode,
+        manual: bool,
+        cache_size: int,
+        inline_scalars: InlineScalars = "special",
+    ) -> None:
         self.lock = threading.RLock()
         self.idle = threading.Condition(self.lock)
         self.mode: CompileMode = mode
@@ -82,6 +91,7 @@ class Context:
         self.scalars: OrderedDict[object, Buffer] = OrderedDict()
         self.last_scalar: tuple[object, Node | None] = (None, None)
         self.constants: dict[object, Node] = {}
+        self.inline_scalars: InlineScalars = inline_scalars
         self.running: Execution | None = None
         self.executions = 0
         self.failures = 0

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from markstep.impl import cached, device, donation, inspection, reading, trace
 from markstep.impl.aval import Aval, HostArray, aval_of, host_array
-from markstep.impl.context import Context, Inject
+from markstep.impl.context import Context, Inject, InlineScalars
 from markstep.impl.errors import bad_argument
 from markstep.impl.function import apply_function, function_op
 from markstep.impl.graph import Key
@@ -29,6 +29,8 @@ class Executor:
     ``compile_mode``: "xla" compiles each graph to one program; "interpret" runs the same graph
     op by op, behind the same key, cache, donation and errors. ``manual``: no worker thread; an
     execution stays pending until ``complete()`` or ``fail()``, or until a call must wait for it.
+    ``inline_scalars``: which numbers are part of the program; the others are parameters, so that
+    graphs that differ in them share one program.
     """
 
     def __init__(
@@ -36,10 +38,14 @@ class Executor:
         compile_mode: CompileMode = "xla",
         manual: bool = False,
         cache_size: int = 2048,
+        inline_scalars: InlineScalars = "special",
     ) -> None:
         if compile_mode not in ("xla", "interpret"):
             raise ValueError(f"compile_mode is 'xla' or 'interpret', not {compile_mode!r}")
-        self._ctx = Context(compile_mode, manual, cache_size)
+        if inline_scalars not in ("special", "all", "none"):
+            given = f"not {inline_scalars!r}"
+            raise ValueError(f"inline_scalars is 'special', 'all' or 'none', {given}")
+        self._ctx = Context(compile_mode, manual, cache_size, inline_scalars)
 
     # -- tensors ------------------------------------------------------------------------------
 
@@ -56,6 +62,15 @@ class Executor:
         aval = aval_of(tuple(shape), jax.dtypes.canonicalize_dtype(dtype))
         with ctx.lock:
             return Tensor(ctx, trace.placeholder(ctx, aval))
+
+    def full(
+        self, shape: tuple[int, ...], value: float, dtype: npt.DTypeLike = "float32"
+    ) -> Tensor:
+        """A tensor of one number, as ``numpy.full``; only traced, data of its size are not sent."""
+        ctx = self._ctx
+        aval = aval_of(tuple(shape), jax.dtypes.canonicalize_dtype(dtype))
+        with ctx.lock:
+            return Tensor(ctx, trace.filled(ctx, aval, value))
 
     def apply(self, function: Callable[..., Any], *tensors: Tensor, **static: Hashable) -> Any:
         """Trace a call of any JAX function; its results are tensors, nested as it nests them.

@@ -117,7 +117,7 @@ def reachable(roots: Iterable[Node]) -> Iterable[Node]:
 
 def digest(key: Key) -> str:
     """128 bits of the key, to print and to compare across calls (``graph_hash``)."""
-    # two functions may have one name: the serial number of the op tells them apart
+    # two functions may have one name: then the serial number of the op tells them apart
     ops = tuple(f"{op!r}#{op.serial}" for op in key.ops)
     spelled = repr((ops, *key[1:]))
     return hashlib.blake2b(spelled.encode(), digest_size=16).hexdigest()

@@ -28,6 +28,8 @@ class Op:
     ``rule`` infers shapes without tracing, ``on_host`` evaluates on numpy arrays where programs
     are interpreted; both are optional and must agree with ``function``. ``calls_python`` says
     that running it may call back into Python, where ``rule`` keeps us from finding out.
+    ``serial`` tells ops of equal names apart; it is 0 where the name and the arguments say it all
+    (``unique``), so that an op that is forgotten and made again is spelled the same.
     ``closed``: operands of one abstract value give a result of that same abstract value.
     """
 
@@ -57,9 +59,10 @@ class Op:
         on_host: Callable[..., Any] | None = None,
         kind: IrKind = IrKind.OP,
         calls_python: bool = False,
+        unique: bool = False,
     ) -> None:
         self.name = name
-        self.serial = _serial()
+        self.serial = 0 if unique else _serial()
         self.attrs = dict(attrs)
         self.call = partial(function, **attrs) if attrs else function
         self.rule = rule

@@ -163,7 +163,7 @@ TABLE: Final[dict[str, Entry]] = {
     "min": Entry(jnp.min),
     "reshape": Entry(jnp.reshape),
     "transpose": Entry(jnp.transpose),
-    "broadcast_to": Entry(jnp.broadcast_to),
+    "broadcast_to": Entry(jnp.broadcast_to, on_host=np.broadcast_to),
     "astype": Entry(jax.lax.convert_element_type),
     "getitem": Entry(_getitem),
     "setitem": Entry(_setitem, 2),
@@ -194,13 +194,15 @@ def named(name: str, **attrs: Hashable) -> Op:
         rule=entry.rule,
         on_host=entry.on_host,
         calls_python=entry.calls_python,
+        unique=True,
     )
 
 
 def constant(value: float, dtype: np.dtype[np.generic]) -> Op:
     """An inlined literal of shape () (``prim::Constant``)."""
     attrs = {"value": value, "dtype": dtype.name}
-    return intern("constant", _constant, attrs, on_host=_host_constant, kind=IrKind.CONST)
+    more = {"on_host": _host_constant, "kind": IrKind.CONST, "unique": True}
+    return intern("constant", _constant, attrs, **more)
 
 
 def _constant(value: float, dtype: str) -> jax.Array:

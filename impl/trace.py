@@ -18,7 +18,7 @@ from markstep.impl.lower import upload
 from markstep.impl.node import Buffer, Node, new_node
 from markstep.impl.ops import Op
 from markstep.impl.record import Record
-from markstep.impl.table import constant
+from markstep.impl.table import constant, named
 from markstep.spec.vocabulary import ErrorKind
 
 SCALARS_KEPT: Final = 128
@@ -187,7 +187,8 @@ def copy_into(ctx: Context, target: Record, source: Record) -> None:
 
 
 def scalar(ctx: Context, value: Any, like: Aval) -> Node:
-    """A scalar operand: 0, 1 and -1 are inlined, others are parameters shared by equal scalars.
+    """A scalar operand: 0, 1 and -1 are inlined (``Context.inline_scalars``), others are parameters
+    shared by equal scalars.
 
     It has the dtype of ``like``. Raises BAD_ARGUMENT for what is not exactly a number of it.
     Source: LazyGraphExecutor::GetIrValueForScalar, GetDeviceData; semantics.md §3 (18-25).
@@ -215,6 +216,27 @@ def _find_scalar(ctx: Context, value: Any, aval: Aval) -> Node:
     return _new_scalar(ctx, value, aval, key) if node is None else node
 
 
+def _inlined(ctx: Context, value: float) -> bool:
+    """Whether a number becomes a constant; -0.0 is not one of the special ones."""
+    if ctx.inline_scalars == "special":
+        return value in (0, 1, -1) and (bool(value) or math.copysign(1, value) > 0)
+    return ctx.inline_scalars == "all"
+
+
+def filled(ctx: Context, aval: Aval, value: Any) -> Record:
+    """A new record of one number: the scalar operand itself, or its expansion.
+
+    A parameter is borrowed from the scalar cache: the record gets data of its own when it is
+    synced. Source: XLAGraphExecutor::GetIrValueForScalar; semantics.md §3 (19-25).
+    """
+    node = scalar(ctx, value, aval)
+    if aval.shape:
+        node = new_node(named("broadcast_to", shape=aval.shape), (node,), aval)
+    record = ctx.new_record(aval)
+    record.set_ir(node)
+    return record
+
+
 def number(value: Any) -> int | float:
     """A scalar operand as a Python number. Raises BAD_ARGUMENT for anything but a real number."""
     if isinstance(value, int | float | np.number) and not isinstance(value, bool):
@@ -228,8 +250,10 @@ def _new_scalar(ctx: Context, value: float, aval: Aval, key: object) -> Node:
     dtype = aval.dtype
     if dtype.kind in "iu" and np.array(value).astype(dtype) != value:
         raise bad_argument(f"{value!r} is not a value of {dtype.name}")
-    if value in (0, 1, -1) and (value or math.copysign(1, value) > 0):
-        node = ctx.constants[key] = new_node(constant(int(value), dtype), (), aval)
+    if _inlined(ctx, value):
+        special = value in (0, 1, -1) and (value or math.copysign(1, value) > 0)
+        op = constant(int(value) if special else value, dtype)
+        node = ctx.constants[key] = new_node(op, (), aval)
         return node
     ctx.count("DeviceDataCacheMiss")
     buffer = Buffer(aval, to_device(ctx, np.array(value, dtype)))

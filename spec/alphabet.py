@@ -10,6 +10,8 @@ from itertools import chain, combinations
 from markstep.spec import vocabulary as v
 from markstep.spec.design import Design, ErrorDelivery, KeyWiring, Truncation, Validation
 from markstep.spec.machine import AnyAction, blocked
+from markstep.spec.optional import creations as optional_creations
+from markstep.spec.optional import updates as optional_updates
 from markstep.spec.rules.sync import Compile, Lookup
 from markstep.spec.schedule import FACTLESS
 from markstep.spec.state import CallKind, Phase, State
@@ -142,10 +144,12 @@ def program_moves(state: State, bound: Bound) -> Iterator[AnyAction]:
     new = TensorName(max(names, default=-1) + 1)
     if room:
         yield from creations(names, new, bound)
+        yield from optional_creations(state, new, bound.families)
     if len(names) < bound.records:
         yield from (v.Detach(new, a) for a in names)
     for a in names:
         yield from updates(a, names, bound)
+        yield from optional_updates(state, a, bound.families)
     for some in subsets(names):
         yield from calls(some, new, room, bound)
     if names:

@@ -82,6 +82,17 @@ class OwnerSlot(StrEnum):
     """Only the record that the buffer belongs to, never a borrower."""
 
 
+class SpecialScalars(StrEnum):
+    """Which numbers are inlined into the program; the others are parameters."""
+
+    ZERO_AND_ONES = "zero-and-ones"
+    """0, 1 and -1: torch_xla."""
+    EVERY_NUMBER = "every-number"
+    """All of them: torch_xla after `_set_xla_all_numbers_special_scalars(True)`."""
+    NONE = "none"
+    """None of them: torch_xla with XLA_NO_SPECIAL_SCALARS=1."""
+
+
 @dataclass(frozen=True, slots=True)
 class Design:
     """One way to build a lazy executor. Every value is documented with who does it."""
@@ -141,6 +152,13 @@ class Design:
     """D29: an empty list of tensors has another key than a graph without outputs. torch_xla: yes,
     because without a tensor there is no device whose flags enter the key."""
 
+    special_scalars: SpecialScalars = SpecialScalars.ZERO_AND_ONES
+    """D22"""
+    scalars_are_borrowed: bool = True
+    """D23: a tensor of one number that is a parameter borrows the buffer of the scalar cache, and
+    gets its own at the next sync. torch_xla: it shows the cache's buffer, which a donation mark
+    on it then consumes (H-06)."""
+
 
 SOUND = Design()
 
@@ -165,6 +183,7 @@ TORCH_XLA_2_9 = Design(
     run_cached_takes_all_leaves=True,
     refills_borrowed=True,
     empty_list_has_own_key=True,
+    scalars_are_borrowed=False,
 )
 
 SEED_2025_03 = replace(TORCH_XLA_2_9, name="seed_2025_03", user_donors=UserDonors.CONFIG)

@@ -14,6 +14,7 @@ from markstep.spec.ir import (
     Node,
     Program,
     constant_node,
+    expand_node,
     graft,
     graph_key,
     leaf_node,
@@ -22,8 +23,8 @@ from markstep.spec.ir import (
     ordered,
     program_of,
 )
-from markstep.spec.payload import CACHE_CAPACITY, Payload
-from markstep.spec.state import has
+from markstep.spec.payload import CACHE_CAPACITY, SCALAR_CAPACITY, Payload
+from markstep.spec.state import NONE, has
 from markstep.spec.vocabulary import DType, Number
 
 ALPHA_OPS = ("add", "sub")
@@ -36,7 +37,7 @@ class GraphPayload(Payload):
 
     def __init__(self) -> None:
         self.counters: dict[str, int] = {}
-        self.scalars: dict[tuple[Number, DType], int] = {}
+        self.scalars: OrderedDict[tuple[Number, DType], int] = OrderedDict()
         self.programs: OrderedDict[object, Program] = OrderedDict()
         self.numbers = 0
 
@@ -118,6 +119,12 @@ class GraphPayload(Payload):
             return None
         return evaluate(node.op, values, shapes)
 
+    def expand(self, node: Node | None, shape: tuple[int, ...]) -> Node | None:
+        return expand_node(node, shape) if node is not None and shape != () else node
+
+    def expanded(self, value: Number, shape: tuple[int, ...]) -> Value | None:
+        return (value,) * prod(shape)
+
     def graft(
         self, roots: tuple[Node | None, ...], buffer: int, recipe: Node | None
     ) -> tuple[Node | None, ...]:
@@ -128,8 +135,17 @@ class GraphPayload(Payload):
 
     # ---- caches -----------------------------------------------------------------------------
 
-    def scalar_row(self, value: Number, dtype: DType) -> int | None:
-        return self.scalars.get((value, dtype))
+    def scalar_facts(self, value: Number, dtype: DType) -> tuple[int, int]:
+        """(row at which the scalar cache has a number, row that the number would displace)."""
+        found = self.scalars.get((value, dtype), NONE)
+        full = len(self.scalars) >= SCALAR_CAPACITY
+        return found, next(iter(self.scalars.values())) if full and found == NONE else NONE
+
+    def use_scalar(self, value: Number, dtype: DType) -> None:
+        self.scalars.move_to_end((value, dtype))
+
+    def forget_scalar(self, row: int) -> None:
+        self.scalars = OrderedDict((k, r) for k, r in self.scalars.items() if r != row)
 
     def remember_scalar(self, value: Number, dtype: DType, row: int) -> None:
         self.scalars[value, dtype] = row

@@ -8,6 +8,7 @@ Source: semantics.md §1.4, §3.56 (RunPostOrder), §3.63 and the hash recipe af
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
+from math import prod
 from typing import TypeAlias
 from weakref import WeakValueDictionary
 
@@ -17,6 +18,7 @@ from markstep.spec.vocabulary import DType, Number
 
 DEVICE_DATA = "device_data"
 CONSTANT = "constant"
+EXPAND = "expand"
 SPECIAL_SCALARS = (0, 1, -1)
 """Scalars that are inlined into the program instead of being parameters (semantics.md §1.4)."""
 
@@ -56,6 +58,12 @@ def op_node(op: str, operands: tuple[Node, ...]) -> Node:
     dtype = operands[0].dtype
     structure = structure_of(op, shape, dtype.value, *[o.structure for o in operands])
     return Node(op, operands, shape, dtype, structure)
+
+
+def expand_node(number: Node, shape: tuple[int, ...]) -> Node:
+    """A 0-d node as an array of that shape."""
+    structure = structure_of(EXPAND, shape, number.dtype.value, number.structure)
+    return Node(EXPAND, (number,), shape, number.dtype, structure)
 
 
 class Structure:
@@ -173,6 +181,9 @@ class Program:
                 values[node] = contents[number] if number < len(contents) else None
             elif node.op == CONSTANT:
                 values[node] = (node.value,) if node.value is not None else None
+            elif node.op == EXPAND:
+                one = values[node.operands[0]]
+                values[node] = one * prod(node.shape) if one is not None else None
             else:
                 shapes = tuple(o.shape for o in node.operands)
                 values[node] = evaluate(node.op, tuple(values[o] for o in node.operands), shapes)
@@ -188,6 +199,13 @@ def program_of(roots: Roots) -> Program:
     return Program(order, roots, layouts, {b: i for i, b in enumerate(buffers)})
 
 
+def like(node: Node, operands: tuple[Node, ...]) -> Node:
+    """The same op of other operands."""
+    if node.op == EXPAND:
+        return expand_node(operands[0], node.shape)
+    return op_node(node.op, operands)
+
+
 def graft(roots: Roots, buffer: int, recipe: Node) -> Roots:
     """The graphs of ``roots`` with every leaf over ``buffer`` replaced by ``recipe``.
 
@@ -198,7 +216,7 @@ def graft(roots: Roots, buffer: int, recipe: Node) -> Roots:
         if node.op == DEVICE_DATA and node.buffer == buffer:
             new[node] = recipe
         elif any(new[o] is not o for o in node.operands):
-            new[node] = op_node(node.op, tuple(new[o] for o in node.operands))
+            new[node] = like(node, tuple(new[o] for o in node.operands))
         else:
             new[node] = node
     return tuple([new[root] for root in roots])

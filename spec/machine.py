@@ -71,6 +71,7 @@ ACTIONS: dict[type, Rule] = {
     v.AllowExecution: Rule("A23", calls.allow_execution, cpp="SetAllowExecution"),
     v.EvictCache: Rule("A24", calls.evict_cache, cpp="ComputationCache::Clear"),
     v.WriteToResult: Rule("A25", calls.write_to_result, cpp="(user code)"),
+    v.Fill: Rule("A26", tensors.fill_with, cpp="XLAGraphExecutor::GetIrValueForScalar"),
     v.CompleteExecution: Rule("A30", execution.complete_execution, cpp="(device)"),
     v.FailExecution: Rule("A31", execution.fail_execution, cpp="(device)"),
     sync.Collect: Rule("A40", sync.collect, Phase.COLLECT, "CollectSyncTensors"),

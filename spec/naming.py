@@ -5,8 +5,11 @@ from dataclasses import replace
 from typing import Any
 
 from markstep.spec.machine import AnyAction, names, naming_fields
-from markstep.spec.state import bit, rows
+from markstep.spec.state import NONE, bit, rows
 from markstep.spec.vocabulary import CompleteExecution, TensorName
+
+ROWS = ("cached_at", "evicts")
+"""Fields of actions that name buffer rows."""
 
 
 def names_given(program: Iterable[AnyAction]) -> list[TensorName]:
@@ -23,8 +26,17 @@ def renamed_action(
     """
     if isinstance(action, CompleteExecution):
         return replace(action, spares=sum(bit(buffers[row]) for row in rows(action.spares)))
+    action = with_rows(action, buffers)
     new = {name: TensorName(taken + i) for i, name in enumerate(names(action)[1])}
     return with_names(action, lambda name: tensors[name], new.__getitem__)
+
+
+def with_rows(action: AnyAction, buffers: Sequence[int]) -> AnyAction:
+    """An action whose facts about the scalar cache name the given buffer rows."""
+    changes = {
+        name: buffers[getattr(action, name)] for name in ROWS if getattr(action, name, NONE) != NONE
+    }
+    return replace(action, **changes) if changes else action
 
 
 def with_names(

@@ -3,6 +3,7 @@
 Source: semantics.md §2.1 (abstract states), torch_xla-hooks §2 (`_get_xla_tensor_debug_info`).
 """
 
+from markstep.spec.ir import CONSTANT
 from markstep.spec.rules.errors import will_be_filled
 from markstep.spec.state import NONE, Record, State
 from markstep.spec.vocabulary import (
@@ -27,13 +28,19 @@ def view_of(state: State, record: Record) -> TensorView:
     return TensorView(
         record=record.id,
         alias=record.alias_id,
-        ir=record.ir,
+        ir=ir_of(record),
         data=buffer.status if buffer is not None else BufferStatus.NONE,
         buffer=buffer.number if buffer is not None and visible else None,
         host=record.host,
         shape=record.shape,
         dtype=record.dtype,
     )
+
+
+def ir_of(record: Record) -> IrKind:
+    """What the record's ir is. To the rules a constant is an op like any other."""
+    constant = record.node is not None and record.node.op == CONSTANT
+    return IrKind.CONST if constant else record.ir
 
 
 def outcome(state: State) -> Observation:

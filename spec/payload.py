@@ -15,6 +15,8 @@ from markstep.spec.vocabulary import DType, Number
 
 CACHE_CAPACITY = 2048
 """Programs that the compilation cache holds by default (XLA_COMPILATION_CACHE_SIZE)."""
+SCALAR_CAPACITY = 128
+"""Numbers that the scalar cache of a device holds (semantics.md §1.10)."""
 
 
 class Payload:
@@ -82,9 +84,19 @@ class Payload:
         """What an op gives eagerly for operand values."""
         return None
 
-    def scalar_row(self, value: Number, dtype: DType) -> int | None:
-        """The buffer row that the scalar cache holds for a value, if any."""
+    def expand(self, node: Node | None, shape: tuple[int, ...]) -> Node | None:
+        """A scalar node as an array; the node itself if there are no sizes."""
         return None
+
+    def expanded(self, value: Number, shape: tuple[int, ...]) -> Value | None:
+        """An array of one number."""
+        return None
+
+    def use_scalar(self, value: Number, dtype: DType) -> None:
+        """A number of the scalar cache is now the most recently used."""
+
+    def forget_scalar(self, row: int) -> None:
+        """Drop a buffer row from the scalar cache."""
 
     def remember_scalar(self, value: Number, dtype: DType, row: int) -> None:
         """Put a buffer row into the scalar cache."""

@@ -6,6 +6,7 @@ must wait is given the end of the running execution.
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from math import prod
 from typing import TypeAlias
 
@@ -14,16 +15,14 @@ from markstep.spec.evaluator import HUGE, result_shape
 from markstep.spec.graph import GraphPayload
 from markstep.spec.ir import Node, ordered
 from markstep.spec.machine import AnyAction, Internal, blocked, enabled, take
+from markstep.spec.ops import OPS
 from markstep.spec.rules.errors import is_output
 from markstep.spec.rules.execution import Await, Barrier, Lock, Schedule
 from markstep.spec.rules.reading import Download, Read
+from markstep.spec.rules.scalars import inlined
 from markstep.spec.rules.sync import Collect, Compile, Extract, Install, Lookup, PostOrder, Upload
 from markstep.spec.state import NONE, Phase, State, bit, has
 from markstep.spec.vocabulary import (
-    BINARY_OPS,
-    FAULTY_OPS,
-    SCALAR_OPS,
-    UNARY_OPS,
     Apply,
     AssignInPlace,
     CompleteExecution,
@@ -33,16 +32,11 @@ from markstep.spec.vocabulary import (
     CreatePlaceholder,
     DType,
     FailExecution,
+    Fill,
     Number,
     RunCached,
     TensorName,
 )
-
-ARITY: dict[str, int] = {
-    **dict.fromkeys((*UNARY_OPS, *SCALAR_OPS, *FAULTY_OPS), 1),
-    **dict.fromkeys(BINARY_OPS, 2),
-}
-"""How many tensors each op of the alphabet takes."""
 
 Observer: TypeAlias = Callable[[State, AnyAction, State], None]
 """Called with every small step: before, action, after."""
@@ -89,7 +83,7 @@ def perform(
     """
     if not enabled(state, action, design) or not fits(state, action):
         return None
-    after = state.draft()
+    after, action = state.draft(), with_facts(state, action, design)
     take(after, action, design)
     if observer is not None:
         observer(state, action, after)
@@ -107,6 +101,23 @@ def perform(
     return after
 
 
+def with_facts(state: State, action: AnyAction, design: Design) -> AnyAction:
+    """The action of the program with what the scalar cache knows of its number."""
+    match action:
+        case Apply() if action.scalar is not None:
+            number, dtype = action.scalar, state.record_of(action.inputs[0]).dtype
+        case AssignInPlace() if action.scalar is not None:
+            number, dtype = action.scalar, state.record_of(action.target).dtype
+        case Fill():
+            number, dtype = action.scalar, action.dtype
+        case _:
+            return action
+    if inlined(number, design) or not isinstance(state.payload, GraphPayload):
+        return action
+    cached_at, evicts = state.payload.scalar_facts(number, dtype)
+    return replace(action, cached_at=cached_at, evicts=evicts)
+
+
 def fits(state: State, action: AnyAction) -> bool:
     """Whether shapes and dtypes of an action agree: a program can only mean actions that fit."""
     match action:
@@ -114,6 +125,9 @@ def fits(state: State, action: AnyAction) -> bool:
             return is_shape(action.shape) and len(action.value) == prod(action.shape)
         case CreatePlaceholder():
             return is_shape(action.shape)
+        case Fill():
+            whole = action.dtype == DType.F32 or action.scalar == int(action.scalar)
+            return is_shape(action.shape) and whole
         case CopyFromHost():
             return len(action.value) == prod(state.record_of(action.target).shape)
         case CopyInto():
@@ -152,9 +166,9 @@ def _result(
     state: State, op: str, inputs: tuple[TensorName, ...], scalar: Number | None
 ) -> tuple[tuple[int, ...], DType] | None:
     """The layout of an op's result, or None when the op does not take these operands."""
-    arity = ARITY.get(op)
+    facts = OPS.get(op)
     layouts = [_layout(state, name) for name in inputs]
-    if arity is None or len(inputs) != arity or (scalar is None) == (op in SCALAR_OPS):
+    if facts is None or len(inputs) != facts.tensors or (scalar is None) == facts.number:
         return None
     if len({dtype for _, dtype in layouts}) != 1:
         return None

@@ -112,6 +112,11 @@ class Apply:
     op: str
     inputs: tuple[TensorName, ...]
     scalar: Number | None = None
+    cached_at: int = -1
+    """Fact of the step, which executors ignore: the row of the law's buffer table at which the
+    scalar cache has the number; -1: nowhere."""
+    evicts: int = -1
+    """Likewise: the row that the number displaces from the cache; -1: none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +127,10 @@ class AssignInPlace:
     op: str
     others: tuple[TensorName, ...] = ()
     scalar: Number | None = None
+    cached_at: int = -1
+    """As in A03."""
+    evicts: int = -1
+    """As in A03."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,6 +284,20 @@ class WriteToResult:
     tensor: TensorName
 
 
+@dataclass(frozen=True, slots=True)
+class Fill:
+    """A26: make ``out`` of one number, as `torch.full` does; only traced."""
+
+    out: TensorName
+    shape: tuple[int, ...]
+    scalar: Number
+    dtype: DType = DType.F32
+    cached_at: int = -1
+    """As in A03."""
+    evicts: int = -1
+    """As in A03."""
+
+
 # ---- actions of the environment --------------------------------------------------------------
 
 
@@ -319,6 +342,7 @@ Action: TypeAlias = (
     | AllowExecution
     | EvictCache
     | WriteToResult
+    | Fill
     | CompleteExecution
     | FailExecution
 )

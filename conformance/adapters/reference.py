@@ -8,6 +8,7 @@ import numpy as np
 from markstep.conformance.adapter import ALL_CAPABILITIES
 from markstep.conformance.lockstep.views import COMPARED_COUNTERS
 from markstep.impl.aval import HostArray
+from markstep.impl.context import InlineScalars
 from markstep.impl.errors import ExecutorError, bad_argument
 from markstep.impl.executor import Executor
 from markstep.impl.graph import Key
@@ -30,12 +31,16 @@ class ReferenceAdapter:
     name = "reference"
     capabilities = ALL_CAPABILITIES
 
-    def __init__(self, compile_mode: CompileMode | None = None) -> None:
-        """``compile_mode``: that of every program; None: mostly "interpret", sometimes "xla"."""
+    def __init__(
+        self, compile_mode: CompileMode | None = None, inline_scalars: InlineScalars = "special"
+    ) -> None:
+        """``compile_mode``: that of every program; None: mostly "interpret", sometimes "xla".
+        ``inline_scalars``: as in the executor, to be held to another value of D22."""
         self.version = version("markstep")
         self._fixed, self._resets, self._compiled = compile_mode, 0, 0
         self._kinds: Counter[str] = Counter()
-        self._executor = Executor(compile_mode or "interpret", manual=True)
+        self._scalars = inline_scalars
+        self._executor = self._new_executor(compile_mode or "interpret")
         self._tensors: dict[TensorName, Tensor] = {}
         self._results: dict[TensorName, HostArray] = {}
         self._counters: dict[str, int] = {}
@@ -43,12 +48,15 @@ class ReferenceAdapter:
     def reset(self) -> None:
         """A new executor; what JAX has compiled for single ops stays."""
         mode = self._fixed or self._next_mode()
-        self._executor = Executor(mode, manual=True)
+        self._executor = self._new_executor(mode)
         self._compiled += mode == "xla"
         if self._fixed is None and mode == "interpret":
             self._executor.compile_mode_for = self._mode_for
         self._tensors, self._results, self._counters = {}, {}, {}
         self._resets += 1
+
+    def _new_executor(self, mode: CompileMode) -> Executor:
+        return Executor(mode, manual=True, inline_scalars=self._scalars)
 
     def _next_mode(self) -> CompileMode:
         compiled = self._resets < COMPILED_FIRST or self._resets % COMPILED_EVERY == 0
@@ -125,6 +133,9 @@ class ReferenceAdapter:
             case v.CreatePlaceholder():
                 new = self._new(action.out)
                 tensors[new] = executor.placeholder(action.shape, action.dtype.value)
+            case v.Fill():
+                new = self._new(action.out)
+                tensors[new] = executor.full(action.shape, action.scalar, action.dtype.value)
             case v.Apply():
                 new, inputs = self._new(action.out), self._all(action.inputs)
                 tensors[new] = executor.call(action.op, *inputs, scalar=action.scalar)

@@ -144,6 +144,7 @@ def explore_verb(
     from markstep.conformance.cli.exploration import explore_report
     from markstep.conformance.cli.searchfiles import SearchFiles
     from markstep.spec.invariants import CLAIMS, GRAPH_CLAIMS
+    from markstep.spec.optional import OPTIONAL_FAMILIES
 
     law = the_design(design)
     for claim in claims:
@@ -215,7 +216,7 @@ def refine_verb(
 def the_bound(limits: dict[str, int | None], families: list[str]) -> Bound:
     """How far a search may go. Raises UsageError."""
     for family in families:
-        pick("--families", family, FAMILIES, "family")
+        pick("--families", family, (*FAMILIES, *OPTIONAL_FAMILIES), "family")
     for name, value in limits.items():
         if value is not None and value < 0:
             option = f"--{name.replace('_', '-')}"

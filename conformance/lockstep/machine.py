@@ -46,6 +46,8 @@ def enumerate_actions(kind: type, state: State, fresh: TensorName) -> Iterator[A
             yield v.CreateFromHost(fresh, (1, 2, 3, 4), (4,), v.DType.S32)
         case v.CreatePlaceholder:
             yield v.CreatePlaceholder(fresh, (2, 2))
+        case v.Fill:
+            yield from (v.Fill(fresh, shape, n) for shape in ((), (2, 2)) for n in SCALARS)
         case v.Apply | v.AssignInPlace:
             yield from _operations(kind, live, fresh)
         case v.Clone | v.Detach:

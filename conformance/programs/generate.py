@@ -44,6 +44,7 @@ LAYOUTS = (
 )
 LAYOUTS_OF_ARRAYS = LAYOUTS[:-1]
 SCALARS = (2, 1, 0, -1, 3, 2.5)
+FILLED = ((3, ((), DType.F32)), (3, ((2, 2), DType.F32)), (1, ((), DType.S32)))
 
 
 class Chooser:
@@ -175,6 +176,10 @@ class Chooser:
         shape, dtype = self._layout()
         return v.CreatePlaceholder(self.fresh(), shape, dtype)
 
+    def _fill(self, state: State, live: list[TensorName]) -> Action:
+        shape, dtype = self.source.weighted(FILLED)
+        return v.Fill(self.fresh(), shape, self.source.pick(SCALARS), dtype)
+
     def _operation(self, ops: Sequence[tuple[int, str]]) -> tuple[str, v.Number | None]:
         op = self.source.weighted(ops)
         return op, self.source.pick(SCALARS) if op in v.SCALAR_OPS else None
@@ -279,6 +284,7 @@ class Chooser:
 
 HOW_MANY = (1, 1, 1, 2, 2, 2, 3, 3, 3, 0)
 MAKERS = [(16, "apply"), (8, "create"), (8, "clone"), (5, "detach"), (2, "placeholder")]
+MAKERS += [(4, "fill")]
 OTHERS = [
     (18, "in_place"),
     (9, "copy_into"),

@@ -14,6 +14,8 @@ from markstep.spec.vocabulary import (
     CreatePlaceholder,
     Detach,
     Drop,
+    DType,
+    Fill,
     GraphHash,
     ReadMany,
     ReadOne,
@@ -45,6 +47,7 @@ def kinds(state: State, fresh: TensorName) -> list[tuple[int, list[Action]]]:
 def _without_tensors(fresh: TensorName) -> Iterator[Action]:
     unknown = TensorName(fresh + 1000)
     yield CreateFromHost(fresh, (1, 2, 3), (2, 2))
+    yield Fill(fresh, (2, 2), 2.5, DType.S32)
     yield ReadOne(unknown)
     yield Clone(fresh, unknown)
     yield Detach(fresh, unknown)
@@ -64,6 +67,7 @@ def _about(name: TensorName, fresh: TensorName) -> Iterator[Action]:
     unknown = TensorName(fresh + 1000)
     yield CreateFromHost(name, (1, 2, 3, 4), (2, 2))
     yield CreatePlaceholder(name, (4,))
+    yield Fill(name, (), 2)
     yield Clone(name, name)
     yield Detach(name, name)
     yield Apply(name, "neg", (name,))

@@ -6,6 +6,7 @@ and m. Steps that turn out to be impossible are left out, and other actions may 
 
 from markstep.conformance.programs.failuremotifs import FAILURE_MOTIFS
 from markstep.conformance.programs.keymotifs import KEY_MOTIFS
+from markstep.conformance.programs.numbermotifs import NUMBER_MOTIFS
 from markstep.conformance.programs.roles import Motif, Roles, made, plus_one
 from markstep.spec.vocabulary import (
     Action,
@@ -293,5 +294,6 @@ MOTIFS: tuple[Motif, ...] = (
     run_by_key_twice,
     host_copy_read,
     *FAILURE_MOTIFS,
+    *NUMBER_MOTIFS,
     *KEY_MOTIFS,
 )

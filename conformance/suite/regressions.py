@@ -118,4 +118,18 @@ REGRESSIONS: dict[str, tuple[Action, ...]] = {
         v.FailExecution(),
         v.GraphHash((T0, T1)),
     ),
+    "a key is the same after everything that it was made of was forgotten": (
+        _data(T0),
+        _plus(T0),
+        v.Apply(T1, "neg", (T0,)),
+        v.AssignInPlace(T0, "add", (T1,)),
+        v.GraphHash((T0, T1)),
+        v.Sync((T0,)),
+        v.EvictCache(),
+        _plus(T0),
+        v.CopyInto(T1, T0),
+        v.AssignInPlace(T1, "neg"),
+        v.AssignInPlace(T0, "add", (T1,)),
+        v.GraphHash((T0, T1)),
+    ),
 }

@@ -134,8 +134,9 @@ def cached_scalars_are_read_only(t: Step) -> bool:
     "I30",
     Kind.STATE,
     lambda t: any([b.cached for b in t.after.buffers]),
-    why="Else every later use of that number fails. (torch_xla breaks it by a donation mark on "
-    "a tensor over the cached buffer; no action of this core makes such a tensor.)",
+    why="Else every later use of that number fails.",
+    broken=True,
+    hazards=("H-06",),
 )
 def cached_scalars_stay_alive(t: Step) -> bool:
     """A buffer of the scalar cache is never donated."""

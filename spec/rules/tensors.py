@@ -5,7 +5,9 @@ Source: semantics.md §2.4 (writes) and §2.5a (field-effect matrix).
 
 from markstep.spec.design import Design
 from markstep.spec.evaluator import Value
-from markstep.spec.ir import SPECIAL_SCALARS, Node
+from markstep.spec.ir import Node
+from markstep.spec.ops import OPS
+from markstep.spec.rules.scalars import scalar_operand
 from markstep.spec.rules.transfer import (
     drop_host,
     fail,
@@ -13,15 +15,13 @@ from markstep.spec.rules.transfer import (
     leaf_to_handle,
     new_buffer,
     own,
-    scalar,
     set_ir_leaf,
     set_ir_none,
     succeed,
     upload,
 )
-from markstep.spec.state import NONE, SCALAR_OWNER, Record, State, bit
+from markstep.spec.state import NONE, Record, State, bit
 from markstep.spec.vocabulary import (
-    SCALAR_OPS,
     Apply,
     AssignInPlace,
     ClearPending,
@@ -34,8 +34,8 @@ from markstep.spec.vocabulary import (
     Drop,
     DType,
     ErrorKind,
+    Fill,
     IrKind,
-    Number,
     SetDonation,
     TensorName,
 )
@@ -55,12 +55,6 @@ def temporary_records(s: State, how_many: int) -> None:
     s.payload.count("CreateXlaTensor", how_many)
     s.payload.count("DestroyXlaTensor", how_many)
     s.next_record_id += how_many
-
-
-EARLY_TEMPORARIES = {"failing_execute": 2}
-"""Records that an op makes and drops before it looks at its inputs."""
-LATE_TEMPORARIES = {"failing_execute": 1, **dict.fromkeys(SCALAR_OPS, 1)}
-"""… and after: a wrapped number, an intermediate result."""
 
 
 def bind(s: State, name: TensorName, record: Record) -> int:
@@ -116,15 +110,15 @@ def apply(s: State, a: Apply, design: Design) -> None:
     """A03. A new record whose ir is an op over the ir of the inputs."""
     # GUARD
     inputs = [s.tensors[name] for name in a.inputs]
-    temporary_records(s, EARLY_TEMPORARIES.get(a.op, 0))
+    temporary_records(s, OPS[a.op].early)
     if any([lost(s.records[r]) for r in inputs]):  # A03.G1
         return fail(s, ErrorKind.LOST)
     # EFFECT
     get_irs(s, inputs, design)
-    temporary_records(s, LATE_TEMPORARIES.get(a.op, 0))
+    temporary_records(s, OPS[a.op].late)
     first = s.records[inputs[0]]
     record = Record(dtype=first.dtype)
-    trace(s, record, a.op, inputs, a.scalar)
+    trace(s, record, a, inputs, design)
     made = fresh_record(s, record.shape, record.dtype)
     record.live, record.id, record.alias_id = True, made.id, made.id
     bind(s, a.out, record)
@@ -139,7 +133,9 @@ def get_irs(s: State, inputs: list[int], design: Design) -> None:
         get_ir(s, r, design)
 
 
-def trace(s: State, record: Record, op: str, inputs: list[int], number: Number | None) -> None:
+def trace(
+    s: State, record: Record, a: Apply | AssignInPlace, inputs: list[int], design: Design
+) -> None:
     """Make ``record``'s ir the op over the given records' ir; its meaning is the eager one."""
     sources = [s.records[r] for r in inputs]
     nodes: list[Node | None] = [source.node for source in sources]
@@ -147,12 +143,12 @@ def trace(s: State, record: Record, op: str, inputs: list[int], number: Number |
     deps = 0
     for source in sources:
         deps |= source.reads
-    if number is not None:
-        node, row = scalar_operand(s, number, record.dtype)
+    if a.scalar is not None:
+        node, row = scalar_operand(s, a.scalar, record.dtype, (a.cached_at, a.evicts), design)
         nodes.append(node)
-        truths.append(s.payload.host_array((number,)))
+        truths.append(s.payload.host_array((a.scalar,)))
         deps |= bit(row)
-    traced = s.payload.apply(op, tuple(nodes))
+    traced = s.payload.apply(a.op, tuple(nodes))
     set_ir_none(record)
     record.ir, record.deps, record.node = IrKind.OP, deps, traced
     record.truth = s.payload.meaning(traced, tuple(truths))
@@ -160,13 +156,22 @@ def trace(s: State, record: Record, op: str, inputs: list[int], number: Number |
     record.defined = all([source.defined for source in sources])
 
 
-def scalar_operand(s: State, number: Number, dtype: DType) -> tuple[Node | None, int]:
-    """A number as operand: inlined when special, else a read-only parameter (§3.18)."""
-    if number in SPECIAL_SCALARS:
-        return s.payload.constant(number, dtype), NONE
-    row = scalar(s, number, dtype)
-    s.buffers[row].owner = SCALAR_OWNER
-    return s.payload.leaf(row, (), dtype), row
+def fill_with(s: State, a: Fill, design: Design) -> None:
+    """A26. The number itself when there are no sizes, else its expansion (§3.19-25). A parameter
+    belongs to the scalar cache: without D23 the tensor looks like its owner (H-06)."""
+    # EFFECT
+    record = fresh_record(s, a.shape, a.dtype)
+    node, row = scalar_operand(s, a.scalar, a.dtype, (a.cached_at, a.evicts), design)
+    if a.shape == () and row != NONE:
+        record.ir, record.leaf, record.node = IrKind.LEAF, row, node
+        record.is_cloned = design.scalars_are_borrowed
+    else:
+        record.ir, record.deps = IrKind.OP, bit(row)
+        record.node = s.payload.expand(node, a.shape)
+    record.truth = s.payload.expanded(a.scalar, a.shape)
+    bind(s, a.out, record)
+    # OBSERVE
+    succeed(s)
 
 
 def assign_in_place(s: State, a: AssignInPlace, design: Design) -> None:
@@ -177,17 +182,17 @@ def assign_in_place(s: State, a: AssignInPlace, design: Design) -> None:
     # GUARD
     target = s.tensors[a.target]
     inputs = [target, *(s.tensors[name] for name in a.others)]
-    temporary_records(s, EARLY_TEMPORARIES.get(a.op, 0))
+    temporary_records(s, OPS[a.op].early)
     if any([lost(s.records[r]) for r in inputs]):  # A04.G1
         return fail(s, ErrorKind.LOST)
     # EFFECT
     get_irs(s, inputs, design)
-    temporary_records(s, LATE_TEMPORARIES.get(a.op, 0))
+    temporary_records(s, OPS[a.op].late)
     old = s.records[target]
     record = fresh_record(s, old.shape, old.dtype)
     has_buffer = old.handle != NONE or old.ir == IrKind.LEAF
     record.alias_id = old.id if has_buffer else old.alias_id
-    trace(s, record, a.op, inputs, a.scalar)
+    trace(s, record, a, inputs, design)
     s.payload.count("DestroyXlaTensor")
     s.records[target] = record
     # OBSERVE

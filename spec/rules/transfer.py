@@ -7,7 +7,7 @@ every rule that touches a tensor goes through them.
 from markstep.spec.design import Design, OwnerSlot
 from markstep.spec.evaluator import Value
 from markstep.spec.state import NO_OWNER, NONE, Buffer, Record, State, bit, rows
-from markstep.spec.vocabulary import BufferStatus, DType, ErrorKind, IrKind, Number
+from markstep.spec.vocabulary import BufferStatus, DType, ErrorKind, IrKind
 
 
 def buffers_in_use(s: State) -> int:
@@ -117,18 +117,6 @@ def leaf_to_handle(record: Record) -> None:
     record.handle = record.leaf
     set_ir_none(record)
     record.is_cloned = cloned
-
-
-def scalar(s: State, value: Number, dtype: DType) -> int:
-    """The buffer row of a scalar parameter, from the scalar cache (C++: GetDeviceData)."""
-    found = s.payload.scalar_row(value, dtype)
-    if found is not None:
-        return found
-    row = upload(s, (value,), (), dtype)
-    s.buffers[row].read_only, s.buffers[row].cached = True, True
-    s.payload.remember_scalar(value, dtype, row)
-    s.payload.count("DeviceDataCacheMiss")
-    return row
 
 
 def fail(s: State, error: ErrorKind) -> None:

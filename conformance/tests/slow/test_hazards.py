@@ -15,13 +15,15 @@ pytestmark = pytest.mark.slow
 
 ENOUGH = Bound(2, 3, actions=5, processes=2)
 """No claim that torch_xla breaks needs a longer program."""
+ELSEWHERE = {"I30"}
+"""Claims that it breaks only with actions of an optional family; these have tests of their own."""
 
 
 def test_torch_xla_breaks_exactly_the_claims_that_it_is_said_to_break() -> None:
     result = explore(TORCH_XLA_2_9, ENOUGH)
     assert result.exhausted
     said = {claim.id for claim in CLAIMS.values() if claim.broken_by_torch_xla}
-    assert set(result.counterexamples) == said
+    assert set(result.counterexamples) == said - ELSEWHERE
     hazards = {hazard for id in result.counterexamples for hazard in CLAIMS[id].hazards}
     assert hazards >= {"H-13", "H-27", *(f"H-0{n}" for n in range(1, 9))}
 

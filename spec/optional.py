@@ -1,0 +1,40 @@
+"""Families of actions that an exploration includes only when it is asked to.
+
+They are not among `markstep.spec.alphabet.FAMILIES`, so that the state spaces of the core stay as
+they are.
+"""
+
+from collections.abc import Iterator
+
+from markstep.spec import vocabulary as v
+from markstep.spec.state import NONE, State
+from markstep.spec.vocabulary import TensorName
+
+OPTIONAL_FAMILIES = ("scalars",)
+"""Names of the families."""
+
+
+def creations(state: State, new: TensorName, families: tuple[str, ...]) -> Iterator[v.Action]:
+    """Actions of the families that make a record."""
+    if "scalars" in families:
+        yield v.Fill(new, (), 1)
+        for cached_at, evicts in scalar_facts(state):
+            yield v.Fill(new, (), 2, cached_at=cached_at, evicts=evicts)
+            yield v.Fill(new, (1,), 2, cached_at=cached_at, evicts=evicts)
+
+
+def updates(state: State, a: TensorName, families: tuple[str, ...]) -> Iterator[v.Action]:
+    """Actions of the families on one tensor."""
+    if "scalars" in families:
+        for cached_at, evicts in scalar_facts(state):
+            yield v.AssignInPlace(a, "add_scalar", (), 2, cached_at=cached_at, evicts=evicts)
+
+
+def scalar_facts(state: State) -> Iterator[tuple[int, int]]:
+    """What the scalar cache may know of a number: nothing, or any of its rows; a number that is new
+    there may displace any of them."""
+    cached = [row for row, buffer in enumerate(state.buffers) if buffer.cached]
+    yield NONE, NONE
+    for row in cached:
+        yield row, NONE
+        yield NONE, row
