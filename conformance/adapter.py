@@ -39,6 +39,9 @@ NEEDS: dict[type, str] = {
     v.EvictCache: "evict_cache",
     v.WriteToResult: "write_to_result",
     v.Fill: "fill",
+    v.Random: "random",
+    v.SetSeed: "random",
+    v.GetSeed: "random",
     v.CompleteExecution: ENVIRONMENT,
     v.FailExecution: ENVIRONMENT,
 }
@@ -121,7 +124,7 @@ def needed_capabilities(action: v.Action) -> Iterator[str]:
         yield HOST_ONLY
     if isinstance(action, v.CopyFromHost) and action.upload:
         yield UPLOAD_ON_COPY
-    if isinstance(action, v.CreateFromHost | v.CreatePlaceholder) and not action.shape:
+    if isinstance(action, MAKERS) and not action.shape:
         yield SCALAR_TENSORS
     if isinstance(action, v.Apply | v.AssignInPlace) and action.op in v.FAULTY_OPS:
         yield FAULTS
@@ -131,6 +134,8 @@ def needed_capabilities(action: v.Action) -> Iterator[str]:
         yield WARM_UP_SYNC
 
 
+MAKERS = (v.CreateFromHost, v.CreatePlaceholder, v.Fill)
+"""Actions that make a tensor of a given shape."""
 NOT_IN_PLACE = ("matmul", *v.FAULTY_OPS)
 """Ops that have no in-place form in PyTorch."""
 

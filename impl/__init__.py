@@ -14,6 +14,7 @@ thread and initialises no device.
 from markstep.impl.errors import ExecutorError
 from markstep.impl.executor import Executor
 from markstep.impl.inspection import Description
+from markstep.impl.randomness import RngState
 from markstep.impl.tensors import Tensor
 
 default = Executor()
@@ -27,17 +28,24 @@ describe = default.describe
 dump_graph = default.dump_graph
 evict = default.evict
 full = default.full
+get_seed = default.get_seed
 graph_hash = default.graph_hash
 mark_step = default.mark_step
+normal = default.normal
 placeholder = default.placeholder
+randint = default.randint
 read = default.read
 read_many = default.read_many
+rng_state = default.rng_state
 run_cached = default.run_cached
 set_donation = default.set_donation
 set_donor_config = default.set_donor_config
+set_rng_state = default.set_rng_state
+set_seed = default.set_seed
 sync = default.sync
 sync_live = default.sync_live
 tensor = default.tensor
+uniform = default.uniform
 wait_device = default.wait_device
 warm_up = default.warm_up
 
@@ -45,6 +53,7 @@ __all__ = [
     "Description",
     "Executor",
     "ExecutorError",
+    "RngState",
     "Tensor",
     "allow_execution",
     "apply",
@@ -56,17 +65,24 @@ __all__ = [
     "dump_graph",
     "evict",
     "full",
+    "get_seed",
     "graph_hash",
     "mark_step",
+    "normal",
     "placeholder",
+    "randint",
     "read",
     "read_many",
+    "rng_state",
     "run_cached",
     "set_donation",
     "set_donor_config",
+    "set_rng_state",
+    "set_seed",
     "sync",
     "sync_live",
     "tensor",
+    "uniform",
     "wait_device",
     "warm_up",
 ]

@@ -20,6 +20,7 @@ from markstep.impl.lower import CompileMode
 from markstep.impl.node import Buffer, Node
 from markstep.impl.pattern import Patterns
 from markstep.impl.record import Record
+from markstep.impl.seeds import Seeds
 
 COUNTERS: Final = (
     "CachedCompile",
@@ -92,6 +93,7 @@ class Context:
         self.last_scalar: tuple[object, Node | None] = (None, None)
         self.constants: dict[object, Node] = {}
         self.inline_scalars: InlineScalars = inline_scalars
+        self.seeds = Seeds()
         self.running: Execution | None = None
         self.executions = 0
         self.failures = 0

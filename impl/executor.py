@@ -7,9 +7,10 @@ from collections.abc import Callable, Hashable, Iterable
 from typing import Any
 
 import jax
+import numpy as np
 import numpy.typing as npt
 
-from markstep.impl import cached, device, donation, inspection, reading, trace
+from markstep.impl import cached, device, donation, inspection, randomness, reading, trace
 from markstep.impl.aval import Aval, HostArray, aval_of, host_array
 from markstep.impl.context import Context, Inject, InlineScalars
 from markstep.impl.errors import bad_argument
@@ -17,6 +18,7 @@ from markstep.impl.function import apply_function, function_op
 from markstep.impl.graph import Key
 from markstep.impl.lower import CompileMode
 from markstep.impl.node import Node
+from markstep.impl.randomness import RngState
 from markstep.impl.record import Record
 from markstep.impl.syncing import deliver, sync_live, sync_records
 from markstep.impl.table import TABLE, named
@@ -71,6 +73,27 @@ class Executor:
         aval = aval_of(tuple(shape), jax.dtypes.canonicalize_dtype(dtype))
         with ctx.lock:
             return Tensor(ctx, trace.filled(ctx, aval, value))
+
+    def randint(self, shape: tuple[int, ...], high: int) -> Tensor:
+        """Random whole numbers from 0 to ``high`` - 1, as float32; only traced."""
+        aval = aval_of(tuple(shape), np.float32)
+        with self._ctx.lock:
+            return self._pending(randomness.integers(self._ctx, aval, high))
+
+    def uniform(self, shape: tuple[int, ...]) -> Tensor:
+        """Random float32 numbers from 0 to 1; only traced."""
+        aval = aval_of(tuple(shape), np.float32)
+        with self._ctx.lock:
+            return self._pending(randomness.floats(self._ctx, aval, "uniform"))
+
+    def normal(self, shape: tuple[int, ...]) -> Tensor:
+        """Random float32 numbers with mean 0 and variance 1; only traced."""
+        aval = aval_of(tuple(shape), np.float32)
+        with self._ctx.lock:
+            return self._pending(randomness.floats(self._ctx, aval, "normal"))
+
+    def _pending(self, node: Node) -> Tensor:
+        return Tensor(self._ctx, trace.pending_record(self._ctx, node))
 
     def apply(self, function: Callable[..., Any], *tensors: Tensor, **static: Hashable) -> Any:
         """Trace a call of any JAX function; its results are tensors, nested as it nests them.
@@ -145,7 +168,9 @@ class Executor:
     def mark_step(self, wait: bool = False) -> None:
         """The step barrier: ``sync_live``, then a new step begins."""
         self.sync_live(wait)
-        self._ctx.count("MarkStep")
+        with self._ctx.lock:
+            self._ctx.count("MarkStep")
+            self._ctx.seeds.begin_step()
 
     def read(self, tensor: Tensor) -> HostArray:
         """The value of one tensor; pending work becomes data."""
@@ -204,6 +229,25 @@ class Executor:
     def allow_execution(self, flag: bool = True) -> None:
         """Permit or forbid compilation and execution: a forbidden one raises REFUSED."""
         self._ctx.allowed = flag
+
+    def set_seed(self, seed: int) -> None:
+        """The seed of this step, 64 bits; the seeds of later steps follow from it."""
+        with self._ctx.lock:
+            randomness.set_seed(self._ctx, seed)
+
+    def get_seed(self) -> int:
+        """The running seed: ``set_seed`` with it goes on with the same numbers within this step."""
+        return self._ctx.seeds.running
+
+    def rng_state(self) -> RngState:
+        """What ``set_rng_state`` needs to go on with the same numbers, later steps included."""
+        with self._ctx.lock:
+            return RngState(self._ctx.seeds.step, self._ctx.seeds.running)
+
+    def set_rng_state(self, state: RngState) -> None:
+        """Go on where ``rng_state`` was asked for; executors may hand it to one another."""
+        with self._ctx.lock:
+            self._ctx.seeds.set(state.step, state.running)
 
     # -- looking ------------------------------------------------------------------------------
 

@@ -19,6 +19,7 @@ from markstep.impl import trace
 from markstep.impl.aval import HostArray, host_array
 from markstep.impl.errors import bad_argument
 from markstep.impl.operators import Operand, Operators, as_tensor, own
+from markstep.impl.randomness import integers
 from markstep.impl.reading import read_one
 from markstep.impl.table import encode_index, named
 
@@ -97,6 +98,13 @@ class Tensor(Operators):
     def neg_(self) -> Self:
         """Negate in place."""
         return _call_in_place("neg", self)
+
+    def random_(self, high: int) -> Self:
+        """Random whole numbers from 0 to ``high`` - 1 in place of what it holds."""
+        ctx = self.context
+        with ctx.lock:
+            trace.assign(ctx, self.record, integers(ctx, self.record.aval, high))
+        return self
 
     def __setitem__(self, index: Any, value: Operand) -> None:
         place = _index(self, index)

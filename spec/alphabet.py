@@ -11,6 +11,7 @@ from markstep.spec import vocabulary as v
 from markstep.spec.design import Design, ErrorDelivery, KeyWiring, Truncation, Validation
 from markstep.spec.machine import AnyAction, blocked
 from markstep.spec.optional import creations as optional_creations
+from markstep.spec.optional import switches as optional_switches
 from markstep.spec.optional import updates as optional_updates
 from markstep.spec.rules.sync import Compile, Lookup
 from markstep.spec.schedule import FACTLESS
@@ -155,6 +156,7 @@ def program_moves(state: State, bound: Bound) -> Iterator[AnyAction]:
     if names:
         yield from (v.StepBarrier(wait=True), v.StepBarrier(wait=False), v.WaitDevice())
         yield from switches(state, bound)
+        yield from optional_switches(bound.families)
 
 
 def creations(names: list[TensorName], new: TensorName, bound: Bound) -> Iterator[AnyAction]:

@@ -93,6 +93,15 @@ class SpecialScalars(StrEnum):
     """None of them: torch_xla with XLA_NO_SPECIAL_SCALARS=1."""
 
 
+class Generator(StrEnum):
+    """Which numbers a seed gives."""
+
+    THREEFRY = "threefry"
+    """32 bits of Threefry-2x32 for each, reduced to the bound: the reference executor."""
+    UNKNOWN = "unknown"
+    """Nobody says: what is drawn is not compared, but everything else is. torch_xla."""
+
+
 @dataclass(frozen=True, slots=True)
 class Design:
     """One way to build a lazy executor. Every value is documented with who does it."""
@@ -159,6 +168,9 @@ class Design:
     gets its own at the next sync. torch_xla: it shows the cache's buffer, which a donation mark
     on it then consumes (H-06)."""
 
+    generator: Generator = Generator.THREEFRY
+    """D24"""
+
 
 SOUND = Design()
 
@@ -184,6 +196,7 @@ TORCH_XLA_2_9 = Design(
     refills_borrowed=True,
     empty_list_has_own_key=True,
     scalars_are_borrowed=False,
+    generator=Generator.UNKNOWN,
 )
 
 SEED_2025_03 = replace(TORCH_XLA_2_9, name="seed_2025_03", user_donors=UserDonors.CONFIG)

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from math import prod
 from typing import TypeAlias
 
+from markstep.spec.randomness import MODULUS
 from markstep.spec.vocabulary import Number
 
 Value: TypeAlias = tuple[Number, ...]
@@ -18,6 +19,8 @@ EXACT = 2**22
 """Magnitudes up to here stay exact through one more addition in float32."""
 TOO_LARGE = 2**64
 """No dtype of the alphabet holds such an element exactly."""
+MOST_ELEMENTS = 2**20
+"""Elements of a tensor that is made of one number, or of random ones: nobody lists more here."""
 HUGE = 2**42
 """Elements that failing_execute asks for: more than any device can allocate."""
 
@@ -26,6 +29,9 @@ _ELEMENTWISE: dict[str, Callable[[Number, Number], Number]] = {
     "sub": lambda a, b: a - b,
     "mul": lambda a, b: a * b,
 }
+
+_SEED_ARITHMETIC = {"seed_mul": _ELEMENTWISE["mul"], "seed_add": _ELEMENTWISE["add"]}
+"""On unsigned 64-bit numbers."""
 
 
 def result_shape(op: str, shapes: tuple[Shape, ...]) -> Shape:
@@ -76,6 +82,8 @@ def _compute(op: str, known: list[Value], shapes: tuple[Shape, ...]) -> Value:
         return tuple(-a for a in known[0])
     if op == "sum":
         return (sum(known[0]),)
+    if op in _SEED_ARITHMETIC:
+        return ((_SEED_ARITHMETIC[op](known[0][0], known[1][0])) % MODULUS,)
     if op == "matmul":
         return _matmul(known[0], known[1], shapes[0], shapes[1])
     raise ValueError(f"unknown op {op!r}")
@@ -96,8 +104,3 @@ def _matmul(a: Value, b: Value, shape_a: Shape, shape_b: Shape) -> Value:
         for line in lines
         for j in range(columns)
     )
-
-
-def next_step_seed(seed: int) -> int:
-    """The running seed after a step barrier (I76). Source: semantics.md §3.36 (MarkStep)."""
-    return (1012031 + 7012063 * seed) % 2**64

@@ -8,13 +8,15 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from math import prod
 
-from markstep.spec.design import Design
+from markstep.spec.design import Design, Generator
 from markstep.spec.evaluator import Value, evaluate
 from markstep.spec.ir import (
+    EXPAND,
+    RANDOM,
+    THREEFRY,
     Node,
     Program,
     constant_node,
-    expand_node,
     graft,
     graph_key,
     leaf_node,
@@ -22,8 +24,17 @@ from markstep.spec.ir import (
     op_node,
     ordered,
     program_of,
+    sized_node,
 )
 from markstep.spec.payload import CACHE_CAPACITY, SCALAR_CAPACITY, Payload
+from markstep.spec.randomness import (
+    FIRST_SEED,
+    INCREMENT,
+    MULTIPLIER,
+    draw,
+    next_seed,
+    next_step_seed,
+)
 from markstep.spec.state import NONE, has
 from markstep.spec.vocabulary import DType, Number
 
@@ -40,9 +51,12 @@ class GraphPayload(Payload):
         self.scalars: OrderedDict[tuple[Number, DType], int] = OrderedDict()
         self.programs: OrderedDict[object, Program] = OrderedDict()
         self.numbers = 0
+        self.seed = self.running = FIRST_SEED
+        self.seed_node: Node | None = None
 
     def draft(self) -> "GraphPayload":
         copy = GraphPayload.__new__(GraphPayload)
+        copy.seed, copy.running, copy.seed_node = self.seed, self.running, self.seed_node
         copy.counters = self.counters.copy()
         copy.scalars = self.scalars.copy()
         copy.programs = self.programs.copy()
@@ -61,10 +75,11 @@ class GraphPayload(Payload):
         self.count(f"{metric}.n")
         self.count(f"{metric}.sum", amount)
 
-    def count_upload(self, shape: tuple[int, ...]) -> None:
+    def count_upload(self, shape: tuple[int, ...], dtype: DType) -> None:
         for counter in ("CreateDataHandles", "TransferToDevice"):
             self.count(counter)
-        self.count_sample("OutboundData", prod(shape) * ELEMENT_BYTES)
+        size = ELEMENT_BYTES * (2 if dtype == DType.S64 else 1)
+        self.count_sample("OutboundData", prod(shape) * size)
 
     def count_download(self, shapes: list[tuple[int, ...]]) -> None:
         self.count_sample("InboundData", sum(map(prod, shapes)) * ELEMENT_BYTES)
@@ -120,7 +135,9 @@ class GraphPayload(Payload):
         return evaluate(node.op, values, shapes)
 
     def expand(self, node: Node | None, shape: tuple[int, ...]) -> Node | None:
-        return expand_node(node, shape) if node is not None and shape != () else node
+        if node is None or shape == ():
+            return node
+        return sized_node(EXPAND, (node,), shape, node.dtype)
 
     def expanded(self, value: Number, shape: tuple[int, ...]) -> Value | None:
         return (value,) * prod(shape)
@@ -132,6 +149,54 @@ class GraphPayload(Payload):
             return roots
         new = iter(graft(_nodes(roots), buffer, recipe))
         return tuple([root if root is None else next(new) for root in roots])
+
+    # ---- seeds ------------------------------------------------------------------------------
+
+    def seed_value(self) -> Value | None:
+        return (self.seed,)
+
+    def running_seed(self) -> int | None:
+        return self.running
+
+    def begin_seed(self, row: int) -> None:
+        self.seed_node = leaf_node(row, (), DType.S64)
+
+    def next_seed(self) -> Node | None:
+        self.running = next_seed(self.running)
+        assert self.seed_node is not None
+        constants = (constant_node(MULTIPLIER, DType.S64), constant_node(INCREMENT, DType.S64))
+        product = sized_node("seed_mul", (constants[0], self.seed_node), (), DType.S64)
+        self.seed_node = sized_node("seed_add", (constants[1], product), (), DType.S64)
+        return self.seed_node
+
+    def set_seed(self, seed: int) -> None:
+        self.seed = self.running = seed
+        self.seed_node = None
+
+    def step_seed(self) -> None:
+        self.set_seed(next_step_seed(self.seed))
+
+    def seeds_are_right(self, seed: Value | None) -> bool:
+        if self.seed_node is None:
+            return self.running == self.seed
+        program = program_of((self.seed_node,))
+        return program.run((seed,)) == ((self.running,),)
+
+    def seed_follows(self, before: Payload) -> bool:
+        assert isinstance(before, GraphPayload)
+        return self.seed == self.running == next_step_seed(before.seed)
+
+    def random(
+        self, design: Design, bound: Node | None, seed: Node | None, shape: tuple[int, ...]
+    ) -> Node | None:
+        known = design.generator == Generator.THREEFRY
+        operands = _nodes((constant_node(0, DType.S64), bound, seed))
+        return sized_node(THREEFRY if known else RANDOM, operands, shape, DType.F32)
+
+    def drawn(self, node: Node | None, bound: int) -> Value | None:
+        if node is None or node.op != THREEFRY:
+            return None
+        return draw(self.running, bound, prod(node.shape))
 
     # ---- caches -----------------------------------------------------------------------------
 

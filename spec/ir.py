@@ -14,11 +14,16 @@ from weakref import WeakValueDictionary
 
 from markstep.spec.design import Design, KeyWiring
 from markstep.spec.evaluator import Value, evaluate, result_shape
+from markstep.spec.randomness import draw
 from markstep.spec.vocabulary import DType, Number
 
 DEVICE_DATA = "device_data"
 CONSTANT = "constant"
 EXPAND = "expand"
+RANDOM = "random"
+"""Random numbers of which nobody knows which they are."""
+THREEFRY = "threefry"
+"""Random numbers from 0 to a bound, for a seed."""
 SPECIAL_SCALARS = (0, 1, -1)
 """Scalars that are inlined into the program instead of being parameters (semantics.md §1.4)."""
 
@@ -60,10 +65,10 @@ def op_node(op: str, operands: tuple[Node, ...]) -> Node:
     return Node(op, operands, shape, dtype, structure)
 
 
-def expand_node(number: Node, shape: tuple[int, ...]) -> Node:
-    """A 0-d node as an array of that shape."""
-    structure = structure_of(EXPAND, shape, number.dtype.value, number.structure)
-    return Node(EXPAND, (number,), shape, number.dtype, structure)
+def sized_node(op: str, operands: tuple[Node, ...], shape: tuple[int, ...], dtype: DType) -> Node:
+    """A pending op whose result does not have its shape or dtype from its operands."""
+    structure = structure_of(op, shape, dtype.value, *[o.structure for o in operands])
+    return Node(op, operands, shape, dtype, structure)
 
 
 class Structure:
@@ -181,13 +186,22 @@ class Program:
                 values[node] = contents[number] if number < len(contents) else None
             elif node.op == CONSTANT:
                 values[node] = (node.value,) if node.value is not None else None
-            elif node.op == EXPAND:
-                one = values[node.operands[0]]
-                values[node] = one * prod(node.shape) if one is not None else None
             else:
-                shapes = tuple(o.shape for o in node.operands)
-                values[node] = evaluate(node.op, tuple(values[o] for o in node.operands), shapes)
+                values[node] = value_of(node, tuple(values[o] for o in node.operands))
         return tuple(values[root] for root in self.roots)
+
+
+def value_of(node: Node, values: tuple[Value | None, ...]) -> Value | None:
+    """The value of an op for its operands' values; None where nobody knows."""
+    known = [value for value in values if value is not None]
+    if node.op == RANDOM or len(known) < len(values):
+        return None
+    if node.op == EXPAND:
+        return known[0] * prod(node.shape)
+    if node.op == THREEFRY:
+        _, (bound,), (seed,) = known
+        return draw(int(seed), int(bound), prod(node.shape))
+    return evaluate(node.op, values, tuple(o.shape for o in node.operands))
 
 
 def program_of(roots: Roots) -> Program:
@@ -197,13 +211,6 @@ def program_of(roots: Roots) -> Program:
     layout = {node.buffer: (node.shape, node.dtype) for node in order if node.op == DEVICE_DATA}
     layouts = tuple([layout[buffer] for buffer in buffers])
     return Program(order, roots, layouts, {b: i for i, b in enumerate(buffers)})
-
-
-def like(node: Node, operands: tuple[Node, ...]) -> Node:
-    """The same op of other operands."""
-    if node.op == EXPAND:
-        return expand_node(operands[0], node.shape)
-    return op_node(node.op, operands)
 
 
 def graft(roots: Roots, buffer: int, recipe: Node) -> Roots:
@@ -216,7 +223,8 @@ def graft(roots: Roots, buffer: int, recipe: Node) -> Roots:
         if node.op == DEVICE_DATA and node.buffer == buffer:
             new[node] = recipe
         elif any(new[o] is not o for o in node.operands):
-            new[node] = like(node, tuple(new[o] for o in node.operands))
+            operands = tuple(new[o] for o in node.operands)
+            new[node] = sized_node(node.op, operands, node.shape, node.dtype)
         else:
             new[node] = node
     return tuple([new[root] for root in roots])

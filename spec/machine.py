@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 from markstep.spec import vocabulary as v
 from markstep.spec.contract import lost_records
 from markstep.spec.design import Design
-from markstep.spec.rules import calls, execution, reading, sync, tensors
+from markstep.spec.rules import calls, execution, randomness, reading, sync, tensors
 from markstep.spec.state import Phase, State
 
 Internal: TypeAlias = (
@@ -72,6 +72,9 @@ ACTIONS: dict[type, Rule] = {
     v.EvictCache: Rule("A24", calls.evict_cache, cpp="ComputationCache::Clear"),
     v.WriteToResult: Rule("A25", calls.write_to_result, cpp="(user code)"),
     v.Fill: Rule("A26", tensors.fill_with, cpp="XLAGraphExecutor::GetIrValueForScalar"),
+    v.Random: Rule("A27", randomness.random, cpp="XLANativeFunctions::random_"),
+    v.SetSeed: Rule("A28", randomness.set_seed, cpp="XLAGraphExecutor::SetRngSeed"),
+    v.GetSeed: Rule("A29", randomness.get_seed, cpp="XLAGraphExecutor::GetRunningSeed"),
     v.CompleteExecution: Rule("A30", execution.complete_execution, cpp="(device)"),
     v.FailExecution: Rule("A31", execution.fail_execution, cpp="(device)"),
     sync.Collect: Rule("A40", sync.collect, Phase.COLLECT, "CollectSyncTensors"),

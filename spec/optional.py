@@ -10,7 +10,7 @@ from markstep.spec import vocabulary as v
 from markstep.spec.state import NONE, State
 from markstep.spec.vocabulary import TensorName
 
-OPTIONAL_FAMILIES = ("scalars",)
+OPTIONAL_FAMILIES = ("scalars", "random")
 """Names of the families."""
 
 
@@ -23,11 +23,20 @@ def creations(state: State, new: TensorName, families: tuple[str, ...]) -> Itera
             yield v.Fill(new, (1,), 2, cached_at=cached_at, evicts=evicts)
 
 
+def switches(families: tuple[str, ...]) -> Iterator[v.Action]:
+    """Actions of the families that are about no tensor."""
+    if "random" in families:
+        yield v.SetSeed(7)
+
+
 def updates(state: State, a: TensorName, families: tuple[str, ...]) -> Iterator[v.Action]:
     """Actions of the families on one tensor."""
     if "scalars" in families:
         for cached_at, evicts in scalar_facts(state):
             yield v.AssignInPlace(a, "add_scalar", (), 2, cached_at=cached_at, evicts=evicts)
+    if "random" in families:
+        for cached_at, evicts in scalar_facts(state):
+            yield v.Random(a, cached_at=cached_at, evicts=evicts)
 
 
 def scalar_facts(state: State) -> Iterator[tuple[int, int]]:

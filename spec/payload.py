@@ -41,7 +41,7 @@ class Payload:
         """A fresh identity for a device buffer."""
         return 0
 
-    def count_upload(self, shape: tuple[int, ...]) -> None:
+    def count_upload(self, shape: tuple[int, ...], dtype: DType) -> None:
         """Counters of one array sent to the device."""
 
     def count_download(self, shapes: list[tuple[int, ...]]) -> None:
@@ -90,6 +90,45 @@ class Payload:
 
     def expanded(self, value: Number, shape: tuple[int, ...]) -> Value | None:
         """An array of one number."""
+        return None
+
+    def seed_value(self) -> Value | None:
+        """The seed of this step, to be uploaded."""
+        return None
+
+    def running_seed(self) -> int | None:
+        """The seed after all uses so far."""
+        return None
+
+    def begin_seed(self, row: int) -> None:
+        """The seed of this step is a leaf over a buffer row from now on."""
+
+    def next_seed(self) -> Node | None:
+        """The graph of the seed for one more use."""
+        return None
+
+    def set_seed(self, seed: int) -> None:
+        """Begin again with a seed."""
+
+    def step_seed(self) -> None:
+        """Begin a step with the seed that follows."""
+
+    def seeds_are_right(self, seed: Value | None) -> bool:
+        """Whether the running seed is what the seed's graph gives for the buffer's contents."""
+        return True
+
+    def seed_follows(self, before: "Payload") -> bool:
+        """Whether the seed is that of the step after."""
+        return True
+
+    def random(
+        self, design: Design, bound: Node | None, seed: Node | None, shape: tuple[int, ...]
+    ) -> Node | None:
+        """A pending draw of random numbers from 0 to a bound."""
+        return None
+
+    def drawn(self, node: Node | None, bound: int) -> Value | None:
+        """What a draw gives for the running seed, where the design says."""
         return None
 
     def use_scalar(self, value: Number, dtype: DType) -> None:

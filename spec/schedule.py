@@ -11,11 +11,12 @@ from math import prod
 from typing import TypeAlias
 
 from markstep.spec.design import Design
-from markstep.spec.evaluator import HUGE, result_shape
+from markstep.spec.evaluator import HUGE, MOST_ELEMENTS, result_shape
 from markstep.spec.graph import GraphPayload
 from markstep.spec.ir import Node, ordered
 from markstep.spec.machine import AnyAction, Internal, blocked, enabled, take
 from markstep.spec.ops import OPS
+from markstep.spec.randomness import FIRST_SEED, MAX_BOUND, MODULUS
 from markstep.spec.rules.errors import is_output
 from markstep.spec.rules.execution import Await, Barrier, Lock, Schedule
 from markstep.spec.rules.reading import Download, Read
@@ -34,7 +35,9 @@ from markstep.spec.vocabulary import (
     FailExecution,
     Fill,
     Number,
+    Random,
     RunCached,
+    SetSeed,
     TensorName,
 )
 
@@ -63,9 +66,11 @@ FACTLESS: dict[Phase, Internal] = {
 }
 
 
-def initial_state() -> State:
+def initial_state(seed: int = FIRST_SEED) -> State:
     """A fresh process with the real payload."""
-    return State(payload=GraphPayload())
+    payload = GraphPayload()
+    payload.set_seed(seed)
+    return State(payload=payload)
 
 
 def perform(
@@ -110,6 +115,8 @@ def with_facts(state: State, action: AnyAction, design: Design) -> AnyAction:
             number, dtype = action.scalar, state.record_of(action.target).dtype
         case Fill():
             number, dtype = action.scalar, action.dtype
+        case Random():
+            number, dtype = action.bound, DType.S64
         case _:
             return action
     if inlined(number, design) or not isinstance(state.payload, GraphPayload):
@@ -122,12 +129,18 @@ def fits(state: State, action: AnyAction) -> bool:
     """Whether shapes and dtypes of an action agree: a program can only mean actions that fit."""
     match action:
         case CreateFromHost():
-            return is_shape(action.shape) and len(action.value) == prod(action.shape)
+            return is_layout(action) and len(action.value) == prod(action.shape)
         case CreatePlaceholder():
-            return is_shape(action.shape)
+            return is_layout(action)
         case Fill():
             whole = action.dtype == DType.F32 or action.scalar == int(action.scalar)
-            return is_shape(action.shape) and whole
+            return is_layout(action) and whole and prod(action.shape) <= MOST_ELEMENTS
+        case Random():
+            shape, dtype = _layout(state, action.target)
+            small = prod(shape) <= MOST_ELEMENTS and dtype == DType.F32
+            return small and 0 < action.bound <= MAX_BOUND
+        case SetSeed():
+            return 0 <= action.seed < MODULUS
         case CopyFromHost():
             return len(action.value) == prod(state.record_of(action.target).shape)
         case CopyInto():
@@ -146,9 +159,10 @@ def fits(state: State, action: AnyAction) -> bool:
     return True
 
 
-def is_shape(shape: tuple[int, ...]) -> bool:
-    """Whether the numbers can be the sizes of an array."""
-    return all(size >= 0 for size in shape)
+def is_layout(action: CreateFromHost | CreatePlaceholder | Fill) -> bool:
+    """Whether a tensor can be made so: sizes, and the element types that tensors have."""
+    held = action.dtype in (DType.F32, DType.S32)
+    return held and all(size >= 0 for size in action.shape)
 
 
 def results_of_cached_run(state: State, tensors: tuple[TensorName, ...]) -> list[int]:

@@ -189,6 +189,8 @@ class Device:
     donor_config: bool = control(False, Sort.BOOL)
     allow_execution: bool = control(True, Sort.BOOL)
     crashed: bool = control(False, Sort.BOOL)
+    seed: int = control(NONE, Sort.BUFFER)
+    """The buffer record of this step's seed, once it was used (C++: seed_ir_value)."""
 
 
 @dataclass

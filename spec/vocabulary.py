@@ -72,6 +72,7 @@ class DType(StrEnum):
 
     F32 = "float32"
     S32 = "int32"
+    S64 = "int64"  # seeds and bounds only; no tensor of the alphabet has it
 
 
 UNARY_OPS = ("neg",)
@@ -298,6 +299,30 @@ class Fill:
     """As in A03."""
 
 
+@dataclass(frozen=True, slots=True)
+class Random:
+    """A27: fill ``target`` with random whole numbers from 0 to ``bound`` - 1, as `random_` does."""
+
+    target: TensorName
+    bound: int = 100
+    cached_at: int = -1
+    """As in A03."""
+    evicts: int = -1
+    """As in A03."""
+
+
+@dataclass(frozen=True, slots=True)
+class SetSeed:
+    """A28: the seed from here on, 64 bits."""
+
+    seed: int
+
+
+@dataclass(frozen=True, slots=True)
+class GetSeed:
+    """A29: the running seed, to be set again: the numbers of this step then go on as they would."""
+
+
 # ---- actions of the environment --------------------------------------------------------------
 
 
@@ -343,6 +368,9 @@ Action: TypeAlias = (
     | EvictCache
     | WriteToResult
     | Fill
+    | Random
+    | SetSeed
+    | GetSeed
     | CompleteExecution
     | FailExecution
 )
@@ -356,7 +384,7 @@ class Observation:
     """How one action ended.
 
     ``value``: flat tuple for A14, tuple of flat tuples for A15, an opaque key for A16,
-    a bool for A19 (whether there was a buffer to mark), else None.
+    a bool for A19 (whether there was a buffer to mark), the seed for A29, else None.
     """
 
     error: ErrorKind = ErrorKind.NONE

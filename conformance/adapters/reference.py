@@ -2,6 +2,7 @@
 
 from collections import Counter
 from importlib.metadata import version
+from math import prod
 
 import numpy as np
 
@@ -15,6 +16,7 @@ from markstep.impl.graph import Key
 from markstep.impl.lower import CompileMode
 from markstep.impl.tensors import Tensor
 from markstep.spec import vocabulary as v
+from markstep.spec.evaluator import MOST_ELEMENTS
 from markstep.spec.vocabulary import DType, Nested, Observation, TensorName
 
 COMPILED_EVERY = 50
@@ -135,7 +137,12 @@ class ReferenceAdapter:
                 tensors[new] = executor.placeholder(action.shape, action.dtype.value)
             case v.Fill():
                 new = self._new(action.out)
+                _require_few(action.shape)
                 tensors[new] = executor.full(action.shape, action.scalar, action.dtype.value)
+            case v.Random():
+                target = self._get(action.target)
+                _require_few(target.shape)
+                target.random_(action.bound)
             case v.Apply():
                 new, inputs = self._new(action.out), self._all(action.inputs)
                 tensors[new] = executor.call(action.op, *inputs, scalar=action.scalar)
@@ -177,6 +184,8 @@ class ReferenceAdapter:
                 return _taken(executor.read(self._get(action.tensor)))
             case v.ReadMany():
                 return self._read_many(action)
+            case v.GetSeed():
+                return executor.get_seed()
             case v.GraphHash():
                 return executor.graph_hash(self._all(action.tensors))
             case v.RunCached():
@@ -204,6 +213,8 @@ class ReferenceAdapter:
                 executor.wait_device()
             case v.AllowExecution():
                 executor.allow_execution(action.flag)
+            case v.SetSeed():
+                executor.set_seed(action.seed)
             case v.EvictCache():
                 executor.clear_cache()
             case _:
@@ -245,7 +256,14 @@ class ReferenceAdapter:
             self._executor.fail()
 
 
+def _require_few(shape: tuple[int, ...]) -> None:
+    if prod(shape) > MOST_ELEMENTS:
+        raise bad_argument(f"{shape} has more than {MOST_ELEMENTS} elements")
+
+
 def _array(value: Nested, shape: tuple[int, ...], dtype: DType) -> HostArray:
+    if dtype == DType.S64:
+        raise bad_argument("tensors have no elements of 64 bits")
     try:
         return np.array(value, dtype.value).reshape(shape)
     except ValueError as error:

@@ -25,6 +25,7 @@ from markstep.conformance.verdict import Verdict
 from markstep.spec import SPEC_VERSION
 from markstep.spec.alphabet import FAMILIES, Bound
 from markstep.spec.design import DESIGNS, Design
+from markstep.spec.optional import OPTIONAL_FAMILIES
 from markstep.spec.trace import SUFFIX, TraceError, read_trace
 
 LOG_SUFFIXES = (".jsonl.gz", ".jsonl")
@@ -144,7 +145,6 @@ def explore_verb(
     from markstep.conformance.cli.exploration import explore_report
     from markstep.conformance.cli.searchfiles import SearchFiles
     from markstep.spec.invariants import CLAIMS, GRAPH_CLAIMS
-    from markstep.spec.optional import OPTIONAL_FAMILIES
 
     law = the_design(design)
     for claim in claims:

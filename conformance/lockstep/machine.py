@@ -46,6 +46,10 @@ def enumerate_actions(kind: type, state: State, fresh: TensorName) -> Iterator[A
             yield v.CreateFromHost(fresh, (1, 2, 3, 4), (4,), v.DType.S32)
         case v.CreatePlaceholder:
             yield v.CreatePlaceholder(fresh, (2, 2))
+        case v.Random:
+            yield from (v.Random(name, bound) for name in live for bound in (1, 9))
+        case v.SetSeed:
+            yield from (v.SetSeed(seed) for seed in (101, 2**64 - 1))
         case v.Fill:
             yield from (v.Fill(fresh, shape, n) for shape in ((), (2, 2)) for n in SCALARS)
         case v.Apply | v.AssignInPlace:

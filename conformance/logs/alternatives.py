@@ -8,9 +8,10 @@ a maintainer where to look.
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from markstep.conformance.logs.prediction import Ended, Memory, predict, take
+from markstep.conformance.logs.prediction import Memory, predict
 from markstep.conformance.logs.rawrecord import RawStep
 from markstep.conformance.logs.recorded import Difference, Table, compare
+from markstep.conformance.logs.taking import Ended, take
 from markstep.spec.design import DESIGNS, Design
 from markstep.spec.machine import AnyAction, enabled
 from markstep.spec.schedule import Ending, NotEnabledError, end_of_execution

@@ -6,8 +6,8 @@ error of the comparison, never a guess. Source: the checks of the C++ functions 
 
 from dataclasses import dataclass
 
+from markstep.conformance.logs.arguments import UnknownRecord
 from markstep.conformance.logs.rawrecord import Crashed, Raised
-from markstep.conformance.logs.reduction import UnknownRecord
 from markstep.conformance.logs.strictjson import shown
 from markstep.spec.vocabulary import ErrorKind
 

@@ -13,7 +13,8 @@ from pathlib import Path
 from markstep.conformance.changes import diff_states
 from markstep.conformance.claims import Broken, ClaimWatch, all_claims
 from markstep.conformance.logs.alternatives import Candidate, candidates
-from markstep.conformance.logs.prediction import Ended, Memory, predict, take
+from markstep.conformance.logs.arguments import NotModelled, UnknownRecord
+from markstep.conformance.logs.prediction import Memory, predict
 from markstep.conformance.logs.rawlog import (
     LogError,
     NotModelledError,
@@ -23,9 +24,10 @@ from markstep.conformance.logs.rawlog import (
 )
 from markstep.conformance.logs.rawrecord import RawStep
 from markstep.conformance.logs.recorded import Difference, compare, seen
-from markstep.conformance.logs.reduction import NotModelled, UnknownRecord, reduce_step
+from markstep.conformance.logs.reduction import reduce_step
 from markstep.conformance.logs.scope import check_header, check_sizes, check_values, recorded_design
 from markstep.conformance.logs.strictjson import FieldError
+from markstep.conformance.logs.taking import Ended, take
 from markstep.conformance.verdict import Verdict
 from markstep.spec.design import Design
 from markstep.spec.invariants import Claim
@@ -179,8 +181,8 @@ class _Run:
 
     def __init__(self, log: RawLog, law: Design, verdict: LogVerdict) -> None:
         self.log, self.law, self.verdict = log, law, verdict
-        self.state: State = initial_state()
-        self.memory = Memory(log.header.initial_seed)
+        self.state: State = initial_state(log.header.initial_seed)
+        self.memory = Memory()
         self.given = 0
         """How many names of tensors the program has given out."""
 

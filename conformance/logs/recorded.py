@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
+from markstep.conformance.logs.arguments import UnknownRecord
 from markstep.conformance.logs.errortexts import VOID_TEXT, check_crash, kind_of_error
 from markstep.conformance.logs.rawrecord import (
     Crashed,
@@ -20,7 +21,6 @@ from markstep.conformance.logs.rawrecord import (
     RawVoid,
     Sample,
 )
-from markstep.conformance.logs.reduction import UnknownRecord
 from markstep.conformance.logs.strictjson import FieldError, shown
 from markstep.spec.vocabulary import ErrorKind
 

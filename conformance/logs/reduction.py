@@ -13,69 +13,17 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from markstep.conformance.logs import strictjson as json
+from markstep.conformance.logs.arguments import (
+    Arguments,
+    NotModelled,
+    UnknownRecord,
+    dtype_named,
+)
 from markstep.conformance.logs.rawrecord import Header, RawStep
-from markstep.conformance.logs.strictjson import FieldError, Fields, TypeOfFieldError
 from markstep.spec import vocabulary as v
 
 HIDDEN = "Not observed:"
 """Where the second part of a row's docstring begins."""
-
-MAX_ELEMENTS = 4096
-"""Elements of an array that a log may give."""
-
-
-class UnknownRecord(FieldError):
-    """There is no row for this."""
-
-
-class NotModelled(FieldError):
-    """There is a reason why there is no row for this."""
-
-
-class Arguments(Fields):
-    """The arguments of one step, each taken once."""
-
-    def __init__(self, step: RawStep, header: Header, given: int) -> None:
-        super().__init__(step.args, ("args",))
-        self.action = step.action
-        self.given = given
-        self.uploads = header.env.get("XLA_TENSOR_UPDATE_SYNC") != "0"
-        """Whether host data goes to the device at once."""
-
-    def tensor(self, name: str) -> v.TensorName:
-        """A tensor that the call takes."""
-        return self.take(name, tensor_name)
-
-    def tensors(self, name: str = "tensors") -> tuple[v.TensorName, ...]:
-        """Several of them; one may be named twice."""
-        return self.take(name, json.listed(tensor_name))
-
-    def new(self, name: str = "out") -> v.TensorName:
-        """The tensor that the call makes: names are given out without gaps."""
-        out = self.take(name, tensor_name)
-        if out != self.given + 1:
-            raise FieldError(f"{self.action} makes t{out} where t{self.given + 1} is the next name")
-        return out
-
-    def flag(self, name: str) -> bool:
-        """A boolean."""
-        return self.take(name, json.flag)
-
-    def scalar(self, name: str = "s") -> v.Number:
-        """A number."""
-        return self.take(name, json.number)
-
-    def shape(self, name: str = "shape") -> tuple[int, ...]:
-        """Sizes."""
-        return self.take(name, json.listed(json.count))
-
-    def values(self, name: str = "value") -> v.Nested:
-        """The elements of an array, row-major."""
-        values = self.take(name, json.listed(json.number))
-        if len(values) > MAX_ELEMENTS:
-            raise NotModelled(f"an array of more than {MAX_ELEMENTS} elements")
-        return values
-
 
 Reduce: TypeAlias = Callable[[Arguments], tuple[v.Action, ...]]
 
@@ -128,23 +76,6 @@ def reduce_step(step: RawStep, header: Header, given: int) -> tuple[v.Action, ..
     return actions
 
 
-def tensor_name(value: object) -> v.TensorName:
-    """t1, t2, … as the number of the law."""
-    name = json.text(value)
-    if not (name[:1] == "t" and name[1:].isascii() and name[1:].isdigit() and len(name) <= 9):
-        raise TypeOfFieldError(f"is {json.shown(name)}, not a tensor name such as t1")
-    if name[1] == "0":
-        raise TypeOfFieldError(f"is {json.shown(name)}; names begin with t1")
-    return v.TensorName(int(name[1:]))
-
-
-def _dtype(value: object) -> v.DType:
-    if value not in list(v.DType):
-        known = ", ".join(v.DType)
-        raise NotModelled(f"the dtype {json.shown(str(value))} is not modelled; modelled: {known}")
-    return v.DType(str(value))
-
-
 # ---- the table -------------------------------------------------------------------------------
 
 
@@ -153,7 +84,7 @@ def from_host(a: Arguments) -> tuple[v.Action, ...]:
     """`torch.tensor(value, dtype).reshape(shape).to(device)` has returned. With
     XLA_TENSOR_UPDATE_SYNC=0 the data stays on the host.
     Not observed: whether the transfer has ended; whom the new buffer belongs to."""
-    values, dtype, shape = a.values(), a.take("dtype", _dtype), a.shape()
+    values, dtype, shape = a.values(), a.take("dtype", dtype_named), a.shape()
     return (v.CreateFromHost(a.new(), values, shape, dtype, a.uploads),)
 
 
@@ -179,6 +110,28 @@ def with_scalar(a: Arguments) -> tuple[v.Action, ...]:
     Not observed: whether the number became a constant or a parameter, but for the upload."""
     inputs, number = (a.tensor("a"),), a.scalar()
     return (v.Apply(a.new(), a.action, inputs, number),)
+
+
+@row("random", makes=(v.Fill, v.Random))
+def random(a: Arguments) -> tuple[v.Action, ...]:
+    """`torch.randint(0, 100, shape, dtype=float32)` has returned: an empty tensor, then a draw.
+    Not observed: the seed in the graph, but for its upload; which numbers the seed gives."""
+    shape, out = a.shape(), a.new()
+    return (v.Fill(out, shape, 0), v.Random(out))
+
+
+@row("set_seed", makes=(v.SetSeed,))
+def set_seed(a: Arguments) -> tuple[v.Action, ...]:
+    """`_xla_set_rng_seed` has returned.
+    Not observed: the buffer of the old seed, which graphs may still read."""
+    return (v.SetSeed(a.take("n", json.integer)),)
+
+
+@row("get_seed", makes=(v.GetSeed,))
+def get_seed(a: Arguments) -> tuple[v.Action, ...]:
+    """`_xla_get_rng_seed` has returned the running seed.
+    Not observed: the seed that the step began with."""
+    return (v.GetSeed(),)
 
 
 @row("neg", "failing_compile", "failing_execute", makes=(v.Apply,))
@@ -338,7 +291,6 @@ def stablehlo(a: Arguments) -> tuple[v.Action, ...]:
 
 
 NOT_MODELLED: dict[str, str] = {
-    **dict.fromkeys(("random", "set_seed", "get_seed"), "random numbers are not modelled yet"),
     **dict.fromkeys(("view", "reshape", "slice", "transpose"), "views are not modelled yet"),
     **dict.fromkeys(("mark_sharding", "clear_sharding"), "sharding is not modelled yet"),
     "eager": "eager mode is not modelled yet",

@@ -7,8 +7,8 @@ import struct
 from collections.abc import Iterator
 from math import prod
 
+from markstep.conformance.logs.arguments import NotModelled
 from markstep.conformance.logs.rawrecord import Header
-from markstep.conformance.logs.reduction import NotModelled
 from markstep.conformance.logs.strictjson import shown
 from markstep.spec.design import TORCH_XLA_2_9, Design
 from markstep.spec.evaluator import Value

@@ -16,6 +16,19 @@ from markstep.conformance.programs.exactness import stays_exact
 from markstep.conformance.programs.motifs import MOTIFS
 from markstep.conformance.programs.roles import Motif, Roles
 from markstep.conformance.programs.source import Source
+from markstep.conformance.programs.weights import (
+    BOUNDS,
+    FILLED,
+    HOW_MANY,
+    IN_PLACE_OPS,
+    LAYOUTS,
+    LAYOUTS_OF_ARRAYS,
+    MAKERS,
+    OPS,
+    OTHERS,
+    SCALARS,
+    SEEDS,
+)
 from markstep.spec import vocabulary as v
 from markstep.spec.design import SOUND, Design
 from markstep.spec.machine import enabled, names
@@ -35,16 +48,6 @@ ILLEGAL_PERCENT = 5
 MOTIF_PERCENT = 20
 INTERRUPT_PERCENT = 20
 """How often some other action comes between those of a motif."""
-
-LAYOUTS = (
-    (10, ((2, 2), DType.F32)),
-    (3, ((4,), DType.F32)),
-    (3, ((2, 2), DType.S32)),
-    (2, ((), DType.F32)),
-)
-LAYOUTS_OF_ARRAYS = LAYOUTS[:-1]
-SCALARS = (2, 1, 0, -1, 3, 2.5)
-FILLED = ((3, ((), DType.F32)), (3, ((2, 2), DType.F32)), (1, ((), DType.S32)))
 
 
 class Chooser:
@@ -180,6 +183,15 @@ class Chooser:
         shape, dtype = self.source.weighted(FILLED)
         return v.Fill(self.fresh(), shape, self.source.pick(SCALARS), dtype)
 
+    def _random(self, state: State, live: list[TensorName]) -> Action:
+        return v.Random(self.source.pick(live), self.source.pick(BOUNDS))
+
+    def _set_seed(self, state: State, live: list[TensorName]) -> Action:
+        return v.SetSeed(self.source.pick(SEEDS))
+
+    def _get_seed(self, state: State, live: list[TensorName]) -> Action:
+        return v.GetSeed()
+
     def _operation(self, ops: Sequence[tuple[int, str]]) -> tuple[str, v.Number | None]:
         op = self.source.weighted(ops)
         return op, self.source.pick(SCALARS) if op in v.SCALAR_OPS else None
@@ -280,35 +292,6 @@ class Chooser:
 
     def _fail(self, state: State, live: list[TensorName]) -> Action:
         return v.FailExecution(deletes=not self.design.failure_keeps_donors)
-
-
-HOW_MANY = (1, 1, 1, 2, 2, 2, 3, 3, 3, 0)
-MAKERS = [(16, "apply"), (8, "create"), (8, "clone"), (5, "detach"), (2, "placeholder")]
-MAKERS += [(4, "fill")]
-OTHERS = [
-    (18, "in_place"),
-    (9, "copy_into"),
-    (3, "copy_from_host"),
-    (14, "step_barrier"),
-    (9, "sync"),
-    (4, "sync_live"),
-    (10, "read_one"),
-    (8, "read_many"),
-    (6, "set_donation"),
-    (4, "warm_up"),
-    (3, "graph_hash"),
-    (4, "run_cached"),
-    (2, "clear_pending"),
-    (2, "wait_device"),
-    (1, "dump_graph"),
-    (2, "evict_cache"),
-    (3, "write_to_result"),
-]
-"""Weights of the kinds of action, for each step."""
-
-IN_PLACE_OPS = [(12, "add_scalar"), (6, "mul_scalar"), (10, "add"), (3, "sub"), (3, "mul")]
-IN_PLACE_OPS += [(3, "neg"), (2, "matmul"), (1, "failing_compile")]
-OPS = [*IN_PLACE_OPS, (4, "failing_execute"), (2, "failing_compile")]
 
 
 def run_cached(state: State, tensors: tuple[TensorName, ...], chooser: Chooser) -> v.RunCached:

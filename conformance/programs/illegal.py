@@ -17,10 +17,12 @@ from markstep.spec.vocabulary import (
     DType,
     Fill,
     GraphHash,
+    Random,
     ReadMany,
     ReadOne,
     RunCached,
     SetDonation,
+    SetSeed,
     Sync,
     TensorName,
     WarmUp,
@@ -48,6 +50,8 @@ def _without_tensors(fresh: TensorName) -> Iterator[Action]:
     unknown = TensorName(fresh + 1000)
     yield CreateFromHost(fresh, (1, 2, 3), (2, 2))
     yield Fill(fresh, (2, 2), 2.5, DType.S32)
+    yield SetSeed(-1)
+    yield SetSeed(2**64)
     yield ReadOne(unknown)
     yield Clone(fresh, unknown)
     yield Detach(fresh, unknown)
@@ -68,6 +72,7 @@ def _about(name: TensorName, fresh: TensorName) -> Iterator[Action]:
     yield CreateFromHost(name, (1, 2, 3, 4), (2, 2))
     yield CreatePlaceholder(name, (4,))
     yield Fill(name, (), 2)
+    yield Random(name, 0)
     yield Clone(name, name)
     yield Detach(name, name)
     yield Apply(name, "neg", (name,))

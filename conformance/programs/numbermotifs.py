@@ -1,16 +1,20 @@
-"""Motifs about numbers: tensors made of one, and the cache that their parameters come from."""
+"""Motifs about numbers: given ones, with the cache that they come from, and random ones."""
 
-from markstep.conformance.programs.roles import Motif, Roles, plus_one
+from markstep.conformance.programs.roles import Motif, Roles, made, plus_one
 from markstep.spec.vocabulary import (
     Action,
     AssignInPlace,
     Clone,
     DType,
     Fill,
+    GetSeed,
+    GraphHash,
+    Random,
     ReadMany,
     ReadOne,
     SetDonation,
     SetDonorConfig,
+    SetSeed,
     StepBarrier,
     Sync,
 )
@@ -42,9 +46,38 @@ def number_borrowed(r: Roles) -> list[Action]:
     return [*steps, plus_one(r.n), StepBarrier(r.wait), ReadOne(r.m), ReadOne(r.n)]
 
 
+def drawn_in_steps(r: Roles) -> list[Action]:
+    """With a barrier between them two draws are one program, without it the second is another."""
+    steps: list[Action] = [made(r.n), Random(r.n), StepBarrier(r.wait), Random(r.n)]
+    steps += [GraphHash((r.n,)), StepBarrier(r.wait), ReadOne(r.n), made(r.m)]
+    return [*steps, Random(r.n), Random(r.m), GraphHash((r.m,)), ReadOne(r.m), ReadOne(r.n)]
+
+
+def reseeded(r: Roles) -> list[Action]:
+    """One seed gives the same numbers again; what was traced before keeps its own."""
+    steps: list[Action] = [SetSeed(7), Fill(r.n, (2, 2), 0), Random(r.n), GetSeed(), SetSeed(7)]
+    return [*steps, Fill(r.m, (2, 2), 1), Random(r.m), ReadMany((r.n, r.m)), GetSeed()]
+
+
+def random_again(r: Roles) -> list[Action]:
+    """A pending draw that is evaluated twice is one draw."""
+    steps: list[Action] = [made(r.n), Random(r.n, 9), ReadMany((r.n,)), Clone(r.m, r.n)]
+    return [*steps, ReadMany((r.n,)), plus_one(r.m), ReadOne(r.m), ReadOne(r.n)]
+
+
+def random_and_marked(r: Roles) -> list[Action]:
+    """A draw reads nothing of what the tensor held: its buffer is no parameter, and no donor."""
+    steps: list[Action] = [made(r.n), StepBarrier(True), Clone(r.m, r.n), SetDonation(r.n)]
+    return [*steps, Random(r.n), StepBarrier(r.wait), ReadOne(r.m), ReadOne(r.n)]
+
+
 NUMBER_MOTIFS: tuple[Motif, ...] = (
     number_marked,
     number_synced_and_marked,
     equal_numbers,
     number_borrowed,
+    drawn_in_steps,
+    reseeded,
+    random_again,
+    random_and_marked,
 )

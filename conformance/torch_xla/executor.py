@@ -13,15 +13,22 @@ import torch
 import torch_xla
 
 from markstep.conformance import adapter
+from markstep.conformance.logs.arguments import UnknownRecord
 from markstep.conformance.logs.errortexts import kind_of_error
 from markstep.conformance.logs.rawrecord import Raised
-from markstep.conformance.logs.reduction import UnknownRecord
 from markstep.conformance.torch_xla.counters import counters
 from markstep.conformance.torch_xla.debuginfo import Seen, read_debug_info
-from markstep.conformance.torch_xla.ops import DEVICE, BadArgument, flat, host_array, op_result
+from markstep.conformance.torch_xla.ops import (
+    DEVICE,
+    BadArgument,
+    flat,
+    full,
+    host_array,
+    op_result,
+)
 from markstep.spec import vocabulary as v
 from markstep.spec.evaluator import HUGE, result_shape
-from markstep.spec.schedule import ARITY
+from markstep.spec.ops import OPS
 from markstep.spec.vocabulary import BufferStatus, DType, ErrorKind, Observation, TensorName
 
 X = torch_xla._XLAC
@@ -163,6 +170,14 @@ class TorchXla:
                 kind = {DType.F32: "f32", DType.S32: "s32"}[action.dtype]
                 made = X._xla_create_placeholder_tensor({"type": kind, "sizes": list(action.shape)})
                 self._keep(new, made, action.shape, action.dtype)
+            case v.Fill():
+                new = self._new(action.out)
+                self._keep(new, full(action), action.shape, action.dtype)
+            case v.Random():
+                target = self._get(action.target)
+                if action.bound < 1 or self._layouts[action.target][1] != DType.F32:
+                    raise BadArgument(f"no float32 from 0 to {action.bound - 1}")
+                target.random_(0, action.bound)
             case v.Apply():
                 self._apply(action)
             case v.AssignInPlace():
@@ -195,6 +210,12 @@ class TorchXla:
                 X._xla_sync_multi(self._all(action.tensors), [], action.wait, action.sync)
             case v.SyncLive():
                 X._xla_sync_live_tensors(DEVICE, [], action.wait)
+            case v.SetSeed():
+                if not 0 <= action.seed < 2**64:
+                    raise BadArgument(f"{action.seed} is no seed")
+                X._xla_set_rng_seed(action.seed, DEVICE)
+            case v.GetSeed():
+                return int(X._xla_get_rng_seed(DEVICE))
             case v.StepBarrier():
                 torch_xla.sync(wait=action.wait)
             case v.WarmUp():
@@ -269,7 +290,8 @@ class TorchXla:
     ) -> tuple[tuple[int, ...], DType]:
         """The layout of a result: torch would broadcast and promote more than the alphabet does."""
         layouts = [self._layouts[name] for name in names]
-        if ARITY.get(op) != len(names) or (scalar is None) == (op in v.SCALAR_OPS):
+        known = OPS.get(op)
+        if known is None or known.tensors != len(names) or (scalar is None) == known.number:
             raise BadArgument(f"{op} does not take {len(names)} tensors")
         if len({dtype for _, dtype in layouts}) != 1:
             raise BadArgument(f"{op} of different dtypes")

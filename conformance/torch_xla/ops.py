@@ -6,7 +6,7 @@ from typing import Any
 import torch
 import torch_xla
 
-from markstep.spec.vocabulary import DType, Nested, Number
+from markstep.spec.vocabulary import DType, Fill, Nested, Number
 
 X = torch_xla._XLAC
 DEVICE = "xla:0"
@@ -39,6 +39,13 @@ def op_result(
         case "failing_execute":
             return torch.zeros(shape, dtype=kind, device=DEVICE) + inputs[0].sum(dtype=kind)
     raise BadArgument(f"unknown op {op}")
+
+
+def full(action: Fill) -> torch.Tensor:
+    if action.dtype == DType.S32 and action.scalar != int(action.scalar):
+        raise BadArgument(f"{action.scalar} is no {action.dtype}")
+    kind = getattr(torch, action.dtype.value)
+    return torch.full(action.shape, action.scalar, dtype=kind, device=DEVICE)
 
 
 def host_array(value: Nested, shape: tuple[int, ...], dtype: DType) -> torch.Tensor:

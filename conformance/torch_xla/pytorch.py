@@ -115,6 +115,11 @@ def _action(action: Action, state: State, host_only: bool) -> Iterator[str]:
             kind = {DType.F32: "f32", DType.S32: "s32"}[action.dtype]
             what = f'{{"type": "{kind}", "sizes": {list(action.shape)}}}'
             yield f"{_t(action.out)} = X._xla_create_placeholder_tensor({what})"
+        case v.Fill():
+            what = f"{action.shape}, {action.scalar}, dtype=torch.{action.dtype.value}"
+            yield f"{_t(action.out)} = torch.full({what}, device=device)"
+        case v.Random():
+            yield f"{_t(action.target)}.random_(0, {action.bound})"
         case v.Apply():
             yield f"{_t(action.out)} = {_expression(action, state)}"
         case v.AssignInPlace():
@@ -191,6 +196,10 @@ def _call(action: Action, state: State) -> Iterator[str]:
 
 def _switch(action: Action) -> Iterator[str]:
     match action:
+        case v.SetSeed():
+            yield f'X._xla_set_rng_seed({action.seed}, "xla:0")'
+        case v.GetSeed():
+            yield 'print(X._xla_get_rng_seed("xla:0"))'
         case v.ClearPending():
             yield 'X._clear_pending_irs("xla:0")'
         case v.SetDonation():

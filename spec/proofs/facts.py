@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from markstep.spec.design import SOUND, TORCH_XLA_2_9, Design
-from markstep.spec.evaluator import next_step_seed
 from markstep.spec.invariants.lemmas import well_formed
 from markstep.spec.ir import Roots, graph_key, number_parameters, ordered, program_of
 from markstep.spec.proofs.expressions import Expr, const, make
@@ -16,6 +15,7 @@ from markstep.spec.proofs.merging import merging
 from markstep.spec.proofs.solver import Solver, where_different, where_equal, word
 from markstep.spec.proofs.states import Case, unknown
 from markstep.spec.proofs.symbolic import Run, follow, lift
+from markstep.spec.randomness import next_step_seed
 from markstep.spec.rules import sync
 from markstep.spec.small_graphs import small_graphs
 from markstep.spec.state import NONE, Phase, State

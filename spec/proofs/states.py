@@ -1,5 +1,6 @@
 """A state of which nothing is known: every control field is a symbol, the payload is erased.
 
+No random number is drawn: none of the actions to prove about does it (`instances.py`).
 Names are bounded without loss: rules only compare ids, so as many ids as there are places for them
 are enough, and the next id is one that nobody has. Executions are compared by age, too.
 """
@@ -155,7 +156,8 @@ class Rows(list[Any]):
 
 def build(case: Case, get: Get) -> State:
     """A state of a case, its control fields taken from ``get``."""
-    fixed: dict[str, Any] = {} if case.anywhere else {"crashed": False}
+    fixed: dict[str, Any] = {"seed": NONE}
+    fixed |= {} if case.anywhere else {"crashed": False}
     state = State(
         records=Rows(_row(case, get, Record, f"record{r}") for r in range(case.records)),
         buffers=Rows(_row(case, get, Buffer, f"buffer{b}") for b in range(case.buffers)),

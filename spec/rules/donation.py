@@ -73,8 +73,9 @@ def user_donors(s: State, design: Design) -> int:
 
 def needed_afterwards(s: State) -> int:
     """Mask of the buffer records that something still reads after the running call's outputs have
-    their own: records that are not outputs, recipes of unfilled placeholders, the scalar cache."""
-    needed = 0
+    their own: records that are not outputs, recipes of unfilled placeholders, the scalar cache, the
+    seed."""
+    needed = bit(s.device.seed)
     for r, record in enumerate(s.records):
         if record.live and not has(s.call.outputs, r):
             needed |= bit(record.handle) | record.reads

@@ -268,8 +268,15 @@ def return_from_call(s: State) -> None:
         call.phase = Phase.DOWNLOAD
         return
     if call.kind == CallKind.STEP_BARRIER:
-        s.payload.count("MarkStep")
+        begin_step(s)
     finish(s)
+
+
+def begin_step(s: State) -> None:
+    """The step counts, and has a seed of its own, made from that of the last step (§3.36)."""
+    s.payload.count("MarkStep")
+    s.payload.step_seed()
+    s.device.seed = NONE
 
 
 def give_placeholder(s: State, r: int) -> int:

@@ -189,14 +189,20 @@ def assign_in_place(s: State, a: AssignInPlace, design: Design) -> None:
     get_irs(s, inputs, design)
     temporary_records(s, OPS[a.op].late)
     old = s.records[target]
-    record = fresh_record(s, old.shape, old.dtype)
-    has_buffer = old.handle != NONE or old.ir == IrKind.LEAF
-    record.alias_id = old.id if has_buffer else old.alias_id
+    record = successor(s, old)
     trace(s, record, a, inputs, design)
     s.payload.count("DestroyXlaTensor")
     s.records[target] = record
     # OBSERVE
     return succeed(s)
+
+
+def successor(s: State, old: Record) -> Record:
+    """The record that replaces another in an in-place update."""
+    record = fresh_record(s, old.shape, old.dtype)
+    has_buffer = old.handle != NONE or old.ir == IrKind.LEAF
+    record.alias_id = old.id if has_buffer else old.alias_id
+    return record
 
 
 def clone(s: State, a: Clone, design: Design) -> None:

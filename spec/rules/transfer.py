@@ -13,7 +13,7 @@ from markstep.spec.vocabulary import BufferStatus, DType, ErrorKind, IrKind
 def buffers_in_use(s: State) -> int:
     """Mask of the buffer records that anything still refers to."""
     e, c = s.execution, s.call
-    used = e.outputs | e.refills | e.params | e.donors | c.params | c.donors
+    used = e.outputs | e.refills | e.params | e.donors | c.params | c.donors | bit(s.device.seed)
     for record in s.records:
         if record.live:
             used |= bit(record.handle) | record.reads
@@ -45,7 +45,7 @@ def transfer(s: State, value: Value | None, shape: tuple[int, ...], dtype: DType
     """One of the arrays of a transfer to the device. The row of its new buffer record."""
     row = new_buffer(s, shape, dtype)
     fill(s, row, value)
-    s.payload.count_upload(shape)
+    s.payload.count_upload(shape, dtype)
     return row
 
 

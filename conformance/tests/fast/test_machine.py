@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import run_state_machine_as_test
 
+from markstep.conformance.adapter import ENVIRONMENT, VIEWS
 from markstep.conformance.adapters.model import ModelAdapter
 from markstep.conformance.adapters.reference import ReferenceAdapter
 from markstep.conformance.lockstep.machine import Disagreement, machine_for
@@ -27,7 +28,10 @@ TestModel.settings = FEW
 
 
 class Forgetful(ModelAdapter):
-    """A borrowed leaf that is read becomes a handle, as in H-03."""
+    """A borrowed leaf that is read becomes a handle, as in H-03. It can do little else, so that few
+    rules are to choose from."""
+
+    capabilities = frozenset((ENVIRONMENT, VIEWS))
 
     def apply(self, action: Action) -> Observation:
         observed = super().apply(action)

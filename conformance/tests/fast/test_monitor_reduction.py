@@ -6,6 +6,7 @@ from typing import Any, get_args
 import pytest
 from logfiles import LOGS, changed, header, lines_of, named, write
 
+from markstep.conformance.logs.arguments import NotModelled, UnknownRecord
 from markstep.conformance.logs.errortexts import ERROR_TEXTS, kind_of_error
 from markstep.conformance.logs.monitor import monitor_log
 from markstep.conformance.logs.rawlog import (
@@ -16,13 +17,7 @@ from markstep.conformance.logs.rawlog import (
 )
 from markstep.conformance.logs.rawrecord import Ok, Raised, RawStep
 from markstep.conformance.logs.recorded import IDLE_COUNTERS, MODELLED_COUNTERS, UNMODELLED_COUNTERS
-from markstep.conformance.logs.reduction import (
-    NOT_MODELLED,
-    REDUCTION,
-    NotModelled,
-    UnknownRecord,
-    reduce_step,
-)
+from markstep.conformance.logs.reduction import NOT_MODELLED, REDUCTION, reduce_step
 from markstep.conformance.logs.strictjson import FieldError
 from markstep.conformance.verdict import Verdict
 from markstep.spec.design import TORCH_XLA_2_9

@@ -14,12 +14,13 @@ from logfiles import LOGS, lines_of, name_of, write
 
 from markstep.conformance.logs.errortexts import ERROR_TEXTS, kind_of_error
 from markstep.conformance.logs.monitor import monitor_log
-from markstep.conformance.logs.prediction import Memory, predict, take
+from markstep.conformance.logs.prediction import Memory, predict
 from markstep.conformance.logs.rawlog import read_log
 from markstep.conformance.logs.rawrecord import Raised, parse_step
 from markstep.conformance.logs.recorded import ANYTHING, Table, compare, seen
 from markstep.conformance.logs.reduction import reduce_step
 from markstep.conformance.logs.strictjson import FieldError
+from markstep.conformance.logs.taking import take
 from markstep.conformance.verdict import Verdict
 from markstep.spec.design import TORCH_XLA_2_9
 from markstep.spec.schedule import initial_state
@@ -100,6 +101,8 @@ def _values(action: str, outcome: dict[str, Any]) -> Iterator[tuple[str, list[An
         yield "value", path, 0
     elif isinstance(value, bool):
         yield "value", path, not value
+    elif isinstance(value, int):
+        yield "value", path, value + 1
     elif isinstance(value, dict):
         yield "hash", [*path, "hash"], value["hash"] + 1
         for i, id in enumerate(value.get("inputs", ())):
@@ -138,7 +141,7 @@ def _tensor(shows: dict[str, Any]) -> Iterator[tuple[str, list[Any], Any]]:
 def predicted_steps(path: Path) -> Iterator[tuple[dict[str, Any], Table, int]]:
     """(line as JSON, table that the law predicts, number of the step) along a log."""
     log, lines = read_log(path), lines_of(path)
-    state, memory, given = initial_state(), Memory(log.header.initial_seed), 0
+    state, memory, given = initial_state(log.header.initial_seed), Memory(), 0
     for raw, line in zip(log.steps, lines[1:], strict=True):
         actions = reduce_step(raw, log.header, given)
         ended = take(state, actions, TORCH_XLA_2_9)
@@ -172,8 +175,7 @@ def all_are_noticed(path: Path, make: Lies) -> None:
     tried = 0
     for line, table, step in predicted_steps(path):
         unknown = {name for name, value in table.items() if value is ANYTHING}
-        if any(isinstance(v, tuple) and ANYTHING in v for v in table.values()):
-            unknown |= {"value.inputs"}
+        unknown |= {n for n, v in table.items() if isinstance(v, tuple) and ANYTHING in v}
         for what, lie in make(line, step):
             tried += 1
             if not noticed(table, lie, step):

@@ -81,6 +81,10 @@ ACTIONS: list[v.Action] = [
     v.WriteToResult(T0),
     v.CompleteExecution(3),
     v.FailExecution(True),
+    v.Fill(T0, (2, 2), 2.5),
+    v.Random(T0, 9),
+    v.SetSeed(2**64 - 1),
+    v.GetSeed(),
 ]
 TENSOR = TensorView(7, 3, IrKind.LEAF, BufferStatus.VALUE, 2, False, (2, 2), DType.F32)
 

@@ -204,7 +204,7 @@ BAD = {
     ),
     "unknown dtype": (
         lambda top: action(top).update(dtype="float64"),
-        "actions[0].dtype: one of float32, int32 is expected",
+        "actions[0].dtype: one of float32, int32, int64 is expected",
     ),
     "bigint that is not one": (
         lambda top: action(top).update(out={"#bigint": "1e9"}),

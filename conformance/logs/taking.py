@@ -1,0 +1,117 @@
+"""One step of a raw log, taken by the law.
+
+A step of a log is settled: the call has returned and the execution that it started has ended. The
+only thing that is not deterministic is how that execution ends, so it can be given.
+"""
+
+from dataclasses import dataclass
+
+from markstep.conformance.logs.recorded import ANYTHING
+from markstep.spec.design import Design
+from markstep.spec.machine import ENVIRONMENT, AnyAction, enabled, step
+from markstep.spec.rules.sync import Extract
+from markstep.spec.schedule import (
+    Ending,
+    NotEnabledError,
+    Observer,
+    end_of_execution,
+    perform,
+)
+from markstep.spec.state import NO_OWNER, SCALAR_OWNER, CallKind, State
+from markstep.spec.vocabulary import (
+    Action,
+    ErrorKind,
+    GraphHash,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """One step of a log, taken by the law."""
+
+    actions: tuple[Action, ...]
+    before: State
+    returned: State
+    """When the call returned or raised."""
+    settled: State
+    """When the execution has ended, too."""
+    key: object = None
+    """The last key that was asked for."""
+    inputs: tuple[object, ...] = ()
+    """Run by key: the owners of the buffers that the program was given. Those of cached scalars are
+    records that lived for a moment, which the law does not name."""
+    last: AnyAction | None = None
+    """The last small step of the call."""
+    ends: tuple[AnyAction, ...] = ()
+    """How executions ended during the step."""
+    program: tuple[AnyAction, ...] = ()
+    """The actions that were taken, and the end of the execution that the call did not wait for."""
+
+
+INPUT_IDS: dict[int, object] = {SCALAR_OWNER: ANYTHING, NO_OWNER: -127389}
+"""What is shown for an input of a run by key that belongs to no record."""
+
+
+@dataclass(slots=True)
+class Notes:
+    """What has to be caught while a step is under way."""
+
+    observer: Observer | None = None
+    key: object = None
+    inputs: tuple[object, ...] = ()
+    last: AnyAction | None = None
+    ends: tuple[AnyAction, ...] = ()
+
+    def __call__(self, before: State, action: AnyAction, after: State) -> None:
+        self.last = action
+        if isinstance(action, ENVIRONMENT):
+            self.ends = (*self.ends, action)
+        if isinstance(action, Extract) and before.call.kind == CallKind.RUN_CACHED:
+            owners = (after.buffers[row].owner for row in after.call.leaves)
+            self.inputs = tuple(INPUT_IDS.get(id, id) for id in owners)
+        if self.observer is not None:
+            self.observer(before, action, after)
+
+
+def take(
+    state: State,
+    actions: tuple[Action, ...],
+    design: Design,
+    observer: Observer | None = None,
+    ending: Ending = end_of_execution,
+) -> Ended:
+    """Take the actions of one step, up to the first that raises, and let the execution end."""
+    notes, before, taken = Notes(observer), state, list[AnyAction]()
+    for action in actions:
+        state = _whole_call(state, action, design, notes, ending)
+        taken.append(action)
+        if state.raised != ErrorKind.NONE:
+            break
+        if isinstance(action, GraphHash):
+            notes.key = state.value
+    returned, last = state, notes.last
+    while state.execution.running and not state.device.crashed:
+        taken.append(ending(state, design))
+        state = _small_step(state, taken[-1], design, notes)
+    seen = (notes.key, notes.inputs, last, notes.ends)
+    return Ended(actions, before, returned, state, *seen, tuple(taken))
+
+
+def _whole_call(
+    state: State, action: Action, design: Design, notes: Notes, ending: Ending
+) -> State:
+    """All small steps of one action. Raises NotEnabledError with the reason."""
+    if not enabled(state, action, design):
+        raise NotEnabledError("a tensor that it names does not exist, or a new name is in use")
+    after = perform(state, action, design, notes, ending)
+    if after is None:
+        raise NotEnabledError("the shapes or dtypes of its tensors do not fit")
+    return after
+
+
+def _small_step(state: State, action: AnyAction, design: Design, notes: Notes) -> State:
+    after = step(state, action, design)
+    if after is None:
+        raise NotEnabledError(f"{type(action).__name__} is not enabled")
+    notes(state, action, after)
+    return after
