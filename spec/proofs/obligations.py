@@ -187,7 +187,10 @@ class Induction:
 
     def check_path(self, run: Run, after: State, path: "Path") -> None:
         """The one question of a path, asked again without the claims that it has found broken."""
-        ends = {field: lift(value) for field, value in fields_of(after).items()}
+        found = {field: lift(value) for field, value in fields_of(after).items()}
+        ends = {field: e for field, e in found.items() if field in self.targets}
+        fixed = [e for field, e in found.items() if field not in self.targets]
+        assert all([e.op == "const" for e in fixed]), "a field that is not modelled has changed"
         open_ = self.open_parts(ends) | path.said
         if (typed := self.typed(ends, run)).op != "const":
             open_[typed] = TYPES

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from logfiles import LOGS, lines_of
 
-from markstep.conformance.logs import prediction
+from markstep.conformance.logs import taking
 from markstep.conformance.logs.monitor import monitor_log
 from markstep.conformance.verdict import Verdict
 from markstep.spec.design import SOUND, TORCH_XLA_2_9
@@ -57,7 +57,7 @@ def judge(path: Path, data: bytes) -> None:
             return step(*given)
 
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(prediction, "step", counted)
+            patch.setattr(taking, "step", counted)
             verdict = monitor_log(path, design)
         assert steps <= MOST_STEPS * (verdict.accepted + 1)
         assert isinstance(verdict.verdict, Verdict)
