@@ -29,7 +29,7 @@ from markstep.impl.arithmetic import (
 from markstep.impl.aval import Aval, HostArray, host_array
 from markstep.impl.context import Context
 from markstep.impl.errors import bad_argument
-from markstep.impl.node import Node
+from markstep.impl.node import Buffer, Node
 from markstep.impl.ops import Op
 from markstep.impl.record import Record
 from markstep.impl.table import named
@@ -118,16 +118,21 @@ def _in_place_scaled(form: Arithmetic, op: Op) -> Callable[..., Any]:
         if given.aval is not aval:
             return plain(self, _scaled(self, other, alpha))
         with ctx.lock:
-            scale = trace.scalar(ctx, alpha, aval)
+            last, scale = ctx.last_scalar
+            if scale is None or alpha is not last or scale.aval is not aval.scalar:
+                scale = trace.scalar(ctx, alpha, aval)
             node = Node()
             node.op = op
-            node.operands = (
-                record.ir or trace.get_ir(ctx, record),
-                given.ir or trace.get_ir(ctx, given),
-                scale,
-            )
+            old = record.ir or trace.get_ir(ctx, record)
+            node.operands = (old, given.ir or trace.get_ir(ctx, given), scale)
             node.aval = aval
-            trace.assign(ctx, record, node)
+            # as ``trace.assign`` does it, without the call
+            if record.handle is not None or type(old) is Buffer:
+                record.alias_id = record.id
+            ctx.created = record.id = ctx.created + 1
+            record.handle = record.host = record.failure = None
+            record.ir = node
+            record.is_cloned = False
         return self
 
     return in_place
