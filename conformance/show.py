@@ -166,3 +166,8 @@ def show_graph(roots: Roots) -> str:
             text = f"n{len(lines) - 1}"
         texts[id(node)] = text
     return "; ".join([*lines, ", ".join(texts[id(root)] for root in roots)])
+
+
+def printable(text: str) -> str:
+    """A text without characters that XML and HTML do not have."""
+    return "".join(c if c in "\t\n" or c.isprintable() else "�" for c in text)

@@ -8,11 +8,13 @@ import os
 import re
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 from cyclopts import App, CycloptsError, Parameter, Token
 
+from markstep.conformance.cli.outputs import Outputs, Reported
 from markstep.conformance.cli.usage import UsageError, complain, reader_may_leave
 from markstep.conformance.exit_codes import ExitCode
 from markstep.spec import SPEC_VERSION
@@ -40,10 +42,6 @@ app = App(
     result_action="return_value",
 )
 
-Junit = Annotated[Path | None, Parameter(help="Write the verdicts as JUnit XML to this file.")]
-JsonFile = Annotated[
-    Path | None, Parameter(name="--json", help="Write the report as JSON to this file.")
-]
 Out = Annotated[Path, Parameter(help="Directory for the traces of failures.")]
 Design = Annotated[str, Parameter(help="The design to hold to; see `markstep list designs`.")]
 OUT = Path("markstep-out")
@@ -65,14 +63,13 @@ def run(
     strict: Annotated[
         bool, Parameter(help="A known failure that does not fail any more fails.", negative="")
     ] = False,
-    junit_xml: Junit = None,
-    json: JsonFile = None,
     out: Out = OUT,
+    reported: Reported = None,
 ) -> ExitCode:
     """Hold an executor to the law: the suite and generated programs, in lockstep."""
-    from markstep.conformance.cli.verbs import Outputs, run_verb
+    from markstep.conformance.cli.verbs import run_verb
 
-    outputs = Outputs(junit_xml, json, out)
+    outputs = with_traces(reported, out)
     return run_verb(adapter, design, profile, seed, outputs, known or [], strict)
 
 
@@ -85,13 +82,12 @@ def replay(
         str | None, Parameter(help="The executor to compare; default: the law alone.")
     ] = None,
     design: Annotated[str | None, Parameter(help="Default: the design of the trace.")] = None,
-    junit_xml: Junit = None,
-    json: JsonFile = None,
+    reported: Reported = None,
 ) -> ExitCode:
     """Run the programs of trace files again: by the law alone, or in lockstep."""
-    from markstep.conformance.cli.verbs import Outputs, replay_verb
+    from markstep.conformance.cli.verbs import replay_verb
 
-    return replay_verb([first, *more], adapter, design, Outputs(junit_xml, json, None))
+    return replay_verb([first, *more], adapter, design, reported or Outputs())
 
 
 @app.command
@@ -103,10 +99,8 @@ def monitor(
     explained_by: Annotated[
         str | None, Parameter(help="The design of the recorded system; default: what the log says.")
     ] = None,
-    junit_xml: Junit = None,
-    json: JsonFile = None,
     out: Out = OUT,
-    verbose: Annotated[bool, Parameter(help="List every log.", negative="")] = False,
+    reported: Reported = None,
 ) -> ExitCode:
     """Check that the law predicts every observation of recorded logs, or which claims they break.
 
@@ -114,10 +108,9 @@ def monitor(
     Under any other, the claims that the system breaks are listed, each with
     the shortest prefix of a log that breaks it.
     """
-    from markstep.conformance.cli.verbs import Outputs, monitor_verb
+    from markstep.conformance.cli.verbs import monitor_verb
 
-    outputs = Outputs(junit_xml, json, out, verbose)
-    return monitor_verb([first, *more], design, explained_by, outputs)
+    return monitor_verb([first, *more], design, explained_by, with_traces(reported, out))
 
 
 @app.command
@@ -163,12 +156,11 @@ def explore(
     write: Annotated[
         Path | None, Parameter(help="Write the result as a page of the manual to this file.")
     ] = None,
-    junit_xml: Junit = None,
-    json: JsonFile = None,
     out: Out = OUT,
+    reported: Reported = None,
 ) -> ExitCode:
     """Visit every reachable state up to a bound; shortest counterexample of what fails."""
-    from markstep.conformance.cli.verbs import Outputs, explore_verb
+    from markstep.conformance.cli.verbs import explore_verb
 
     limits = {
         "records": records,
@@ -180,7 +172,7 @@ def explore(
         "processes": processes,
     }
     paths = {"checkpoint": checkpoint, "resume": resume, "emit": emit_tests, "page": write}
-    outputs = Outputs(junit_xml, json, out)
+    outputs = with_traces(reported, out)
     return explore_verb(design, limits, families or [], claim or [], paths, outputs)
 
 
@@ -215,12 +207,11 @@ def refine(
     write: Annotated[
         Path | None, Parameter(help="Write the conditions as a page of the manual to this file.")
     ] = None,
-    junit_xml: Junit = None,
-    json: JsonFile = None,
     out: Out = OUT,
+    reported: Reported = None,
 ) -> ExitCode:
     """Run every program up to a bound under two designs: shortest one that differs to a user."""
-    from markstep.conformance.cli.verbs import Outputs, refine_verb
+    from markstep.conformance.cli.verbs import refine_verb
 
     limits: dict[str, int | None] = {
         "records": records,
@@ -228,7 +219,7 @@ def refine(
         "actions": actions,
         "max_states": max_states,
     }
-    outputs, designs = Outputs(junit_xml, json, out), (x, y)
+    outputs, designs = with_traces(reported, out), (x, y)
     return refine_verb(designs, limits, families or [], never or [], conditions, write, outputs)
 
 
@@ -268,12 +259,19 @@ def list_(
 @app.command
 def bench(
     *,
-    json: JsonFile = None,
+    json: Annotated[
+        Path | None, Parameter(name="--json", help="Write the figures as JSON to this file.")
+    ] = None,
 ) -> ExitCode:
     """Measure the reference executor against direct calls of the same programs."""
     from markstep.conformance.cli.verbs import bench_verb
 
     return bench_verb(json)
+
+
+def with_traces(reported: Outputs | None, out: Path) -> Outputs:
+    """Where the report goes, and the traces of its failures."""
+    return replace(reported or Outputs(), out=out)
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -71,6 +71,16 @@ def write_atomically(path: Path, text: str) -> None:
     stream_atomically(path, lambda file: file.write(text.encode("utf-8")))
 
 
+def append_text(path: Path, text: str) -> None:
+    """Add to the end of a file, which others may add to as well. Raises UsageError."""
+    try:
+        with path.open("a", encoding="utf-8") as file:
+            file.write(text)
+    except OSError as error:
+        what = f"cannot be written: {error.strerror}"
+        raise UsageError(str(path), what, "give another place") from error
+
+
 def stream_atomically(path: Path, write: Callable[[BinaryIO], object]) -> None:
     """Write a file so that nobody ever sees half of it; a device is written as it is, the target of
     a link is written and the link kept. Raises UsageError."""

@@ -5,7 +5,6 @@ import os
 import platform
 import secrets
 import shlex
-from dataclasses import dataclass
 from importlib import import_module
 from importlib.metadata import entry_points
 from importlib.util import find_spec
@@ -13,12 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from markstep.conformance.adapter import GROUP, AdapterError, Factory, load
-from markstep.conformance.cli.files import check_directory, check_writable, find, write_atomically
+from markstep.conformance.cli.files import append_text, check_writable, find, write_atomically
+from markstep.conformance.cli.outputs import Outputs
 from markstep.conformance.cli.progress import Progress
 from markstep.conformance.cli.usage import UsageError, complain, pick, reader_may_leave
 from markstep.conformance.exit_codes import ExitCode
 from markstep.conformance.known.lists import KnownFailure, ListError, read_list
-from markstep.conformance.report.console import console, print_report
+from markstep.conformance.report.console import console, print_last, print_report
 from markstep.conformance.report.model import Report
 from markstep.conformance.report.traces import save_traces
 from markstep.conformance.verdict import Verdict
@@ -30,24 +30,6 @@ from markstep.spec.trace import SUFFIX, TraceError, read_trace
 
 LOG_SUFFIXES = (".jsonl.gz", ".jsonl")
 SEED_BITS = 32
-
-
-@dataclass(frozen=True)
-class Outputs:
-    """Where the report goes besides the terminal."""
-
-    junit_xml: Path | None
-    json: Path | None
-    out: Path | None
-    """Where traces of failures go; None: they are traces already."""
-    verbose: bool = False
-
-    def check(self) -> None:
-        """Fail before the work. Raises UsageError."""
-        check_writable("--junit-xml", self.junit_xml)
-        check_writable("--json", self.json)
-        if self.out is not None:
-            check_directory("--out", self.out)
 
 
 def run_verb(
@@ -253,8 +235,23 @@ def finish(report: Report, outputs: Outputs) -> ExitCode:
         from markstep.conformance.report.junit import to_junit
 
         write_atomically(outputs.junit_xml, to_junit(report))
+    if outputs.html is not None:
+        from markstep.conformance.html.report import report_page
+
+        write_atomically(outputs.html, report_page(report))
+    if outputs.badge is not None:
+        from markstep.conformance.html.badge import badge
+
+        write_atomically(outputs.badge, badge(report))
+    if outputs.summary is not None:
+        from markstep.conformance.report.summary import summary
+
+        append_text(outputs.summary, summary(report))
     with reader_may_leave():
-        print_report(report, console(), outputs.verbose)
+        if outputs.quiet:
+            print_last(report, console())
+        else:
+            print_report(report, console(), outputs.verbose)
     return report.exit_code
 
 

@@ -192,15 +192,21 @@ def print_verdict(report: Report, to: Console) -> None:
     for note in (*report.vacuous, *report.notes):
         to.print(Text(f"note: {note}"), soft_wrap=True)
     to.print()
-    word = Text("interrupted", "yellow") if report.interrupted else _verdict(report.verdict)
-    if report.exit_code == ExitCode.VACUOUS and not report.interrupted:
-        word = Text("vacuous", "yellow")
-    to.print(word, Text(f"  {_amount(report)}   exit {int(report.exit_code)}"), soft_wrap=True)
+    print_last(report, to)
     if report.again:
         to.print(Text(f"again  {report.again}", "dim"), soft_wrap=True)
 
 
-def _amount(report: Report) -> str:
+def print_last(report: Report, to: Console) -> None:
+    """The one line that says it all."""
+    word = Text("interrupted", "yellow") if report.interrupted else _verdict(report.verdict)
+    if report.exit_code == ExitCode.VACUOUS and not report.interrupted:
+        word = Text("vacuous", "yellow")
+    to.print(word, Text(f"  {amount(report)}   exit {int(report.exit_code)}"), soft_wrap=True)
+
+
+def amount(report: Report) -> str:
+    """How much was done, in a few words."""
     parts = [f"{report.duration_s:.1f} s"]
     if report.subjects:
         parts.insert(0, f"{len(report.subjects)} files")

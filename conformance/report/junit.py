@@ -13,6 +13,7 @@ from junitparser import Failure as JUnitFailure
 from markstep.conformance.report.console import failure_lines
 from markstep.conformance.report.model import Report
 from markstep.conformance.report.names import action_names, claim_names, claims_in_order
+from markstep.conformance.show import printable
 from markstep.conformance.verdict import Verdict
 
 
@@ -36,7 +37,7 @@ def to_junit(report: Report) -> str:
 def _suite(name: str, cases: list[TestCase], report: Report) -> TestSuite:
     suite = TestSuite(f"markstep.{name}")
     for key in ("command", "adapter", "adapter_version", "design", "profile", "seed"):
-        suite.add_property(key, clean(str(getattr(report, key))))
+        suite.add_property(key, printable(str(getattr(report, key))))
     suite.add_property("spec_version", report.spec_version)
     for case in cases:
         suite.add_testcase(case)
@@ -70,7 +71,7 @@ def _actions(report: Report) -> Iterable[TestCase]:
 def _files(report: Report) -> Iterable[TestCase]:
     for subject in report.subjects:
         case = _case("files", subject.name)
-        case.result = _result(subject.verdict, clean(subject.message))
+        case.result = _result(subject.verdict, printable(subject.message))
         yield case
 
 
@@ -78,14 +79,14 @@ def _rest(report: Report) -> Iterable[TestCase]:
     """Failures of no claim or action, what makes a pass vacuous, and the run as a whole."""
     for failure in report.failures:
         if failure.id not in report.claims and failure.id not in report.actions:
-            case = _case("run", clean(failure.id))
+            case = _case("run", printable(failure.id))
             _attach(case, failure.id, report)
             yield case
     case = _case("run", "verdict")
     if report.interrupted:
         case.result = [Skipped("interrupted: the report is partial")]
     elif report.vacuous:
-        case.result = [JUnitFailure(clean("; ".join(report.vacuous)), "vacuous")]
+        case.result = [JUnitFailure(printable("; ".join(report.vacuous)), "vacuous")]
     elif report.verdict in (Verdict.INCONCLUSIVE, Verdict.UNSUPPORTED):
         case.result = _result(report.verdict, "; ".join(report.notes))
     yield case
@@ -95,10 +96,10 @@ def _attach(case: TestCase, id: str, report: Report) -> None:
     """Add the failures that carry this id."""
     for failure in report.failures:
         if failure.id == id:
-            case.result = [*case.result, *_result(failure.verdict, clean(failure.statement))]
+            case.result = [*case.result, *_result(failure.verdict, printable(failure.statement))]
             text = "\n".join(line.plain for line in failure_lines(failure, report))
             for result in case.result[-1:]:
-                result.text = clean(text)
+                result.text = printable(text)
 
 
 def _result(verdict: Verdict, message: str) -> list[Any]:
@@ -112,9 +113,4 @@ def _result(verdict: Verdict, message: str) -> list[Any]:
 
 
 def _case(suite: str, name: str) -> TestCase:
-    return TestCase(clean(name), f"markstep.{suite}", 0.0)
-
-
-def clean(text: str) -> str:
-    """A text without characters that XML does not have."""
-    return "".join(c if c in "\t\n" or c.isprintable() else "�" for c in text)
+    return TestCase(printable(name), f"markstep.{suite}", 0.0)

@@ -1,0 +1,166 @@
+"""What a program makes of its tensors and buffers, step by step: the facts of a picture.
+
+Everything is asked of the law: the program is run once more under the design it was judged by.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from markstep.conformance.show import show, show_observation, tensor
+from markstep.spec.design import DESIGNS, Design
+from markstep.spec.invariants import CLAIMS, Claim
+from markstep.spec.machine import ACTIONS, ENVIRONMENT, AnyAction
+from markstep.spec.observe import abstract_state, outcome
+from markstep.spec.rules.transfer import buffers_in_use
+from markstep.spec.state import Phase, State, has, rows
+from markstep.spec.trace import Trace
+from markstep.spec.vocabulary import AbstractState, ErrorKind, TensorName
+
+SmallStep: TypeAlias = tuple[State, AnyAction, State]
+"""Before, action, after."""
+
+MEANS: dict[AbstractState, str] = {
+    AbstractState.HOST: "only a host copy",
+    AbstractState.IR: "pending work",
+    AbstractState.LEAF: "a device buffer seen through a leaf, not yet a handle",
+    AbstractState.LEAF_CLONED: "the same, borrowed from another record by clone",
+    AbstractState.DATA: "a handle with a value",
+    AbstractState.PENDING: "a placeholder that a running execution will fill",
+    AbstractState.STUB: "a placeholder that nothing will fill",
+    AbstractState.GONE: "a handle or leaf whose buffer was donated away",
+    AbstractState.DEAD: "no handle, no ir, no host copy: the value is lost",
+}
+"""As in the vocabulary."""
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A tensor or a buffer after a step."""
+
+    state: str
+    """One word: the abstract state of a tensor, the status of a buffer."""
+    about: str = ""
+    """Of a tensor, what it shares; of a buffer, who uses it."""
+    identity: int = 0
+    """Of a buffer: new when another buffer has come to its row."""
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """The state after one step."""
+
+    number: int
+    """Of the action in the program."""
+    action: AnyAction
+    ended: str
+    """How the step ended, if not simply well."""
+    state: State
+    tensors: dict[TensorName, Seen]
+    buffers: dict[int, Seen]
+    part: int = 0
+    """Of the steps of one call: the how many-th after the first."""
+    wrong: bool = False
+    """Here it goes wrong."""
+
+    @property
+    def label(self) -> str:
+        """The number of the step as text."""
+        return f"{self.number}.{self.part}" if self.part else str(self.number)
+
+    @property
+    def text(self) -> str:
+        """The step as one line of Python, with its end; the steps of a call are indented."""
+        indent = "" if ACTIONS[type(self.action)].phase == Phase.IDLE else "  "
+        return indent + show(self.action) + (f"  → {self.ended}" if self.ended else "")
+
+    @property
+    def running(self) -> str:
+        """What the device does."""
+        return "runs" if self.state.execution.running else ""
+
+
+def timeline(
+    program: Sequence[AnyAction], design: str, failing: int = -1, claim: str = ""
+) -> list[Moment]:
+    """The moments of a program under a design, one for each action.
+
+    Of the failing action every small step is shown, and it goes wrong where the claim is broken
+    first; if it is none of the law's claims, at the end.
+    """
+    moments: list[Moment] = []
+    steps: list[SmallStep] = []
+    run = Trace(tuple(program), design).run(lambda *step: steps.append(step))
+    for number, (before, action, after) in enumerate(run):
+        parts, steps[:] = steps.copy(), []
+        if number == failing and len(parts) > 1:
+            moments += parts_of(number, parts, DESIGNS[design], CLAIMS.get(claim))
+            continue
+        how, state = ended(before, action, after), after or before
+        moments.append(moment(number, action, state, how, wrong=number == failing))
+    return moments
+
+
+def parts_of(
+    number: int, steps: Sequence[SmallStep], design: Design, claim: Claim | None
+) -> Iterator[Moment]:
+    """The small steps of one action."""
+    broken = [i for i, s in enumerate(steps) if claim and not claim.holds(*s, design)]
+    wrong = broken[0] if broken else len(steps) - 1
+    for i, (before, action, after) in enumerate(steps):
+        how = ended(before, action, after)
+        yield moment(number, action, after, how, part=i, wrong=i == wrong)
+
+
+def moment(
+    number: int, action: AnyAction, state: State, how: str, part: int = 0, wrong: bool = False
+) -> Moment:
+    """What can be drawn of a state."""
+    seen, held = dict(tensors(state)), dict(buffers(state))
+    return Moment(number, action, how, state, seen, held, part, wrong)
+
+
+def ended(before: State, action: AnyAction, after: State | None) -> str:
+    """How a step ended, where that is worth a word."""
+    if after is None:
+        return "not possible here"
+    if after.device.crashed and not before.device.crashed:
+        return "the process dies"
+    if after.call.phase != Phase.IDLE or isinstance(action, ENVIRONMENT):
+        return ""
+    return show_observation(outcome(after)) if after.raised != ErrorKind.NONE else ""
+
+
+def tensors(state: State) -> Iterator[tuple[TensorName, Seen]]:
+    """Every tensor object in the order of creation."""
+    for name in sorted(state.tensors):
+        row = state.tensors[name]
+        others = [n for n, r in state.tensors.items() if r == row and n != name]
+        shares = f"= {' '.join(map(tensor, others))}" if others else ""
+        record = state.records[row]
+        yield name, Seen(str(abstract_state(state, record)), shares, record.id)
+
+
+def buffers(state: State) -> Iterator[tuple[int, Seen]]:
+    """Every buffer record that something refers to."""
+    for row in rows(buffers_in_use(state)):
+        buffer = state.buffers[row]
+        yield row, Seen(buffer.status.name, ", ".join(users(state, row)), buffer.number)
+
+
+def users(state: State, row: int) -> Iterator[str]:
+    """Who refers to a buffer record: as a handle, through a leaf, or to evaluate pending work."""
+    for name, at in sorted(state.tensors.items()):
+        record = state.records[at]
+        if record.handle == row:
+            yield tensor(name)
+        elif record.leaf == row:
+            yield f"{tensor(name)} leaf"
+        elif has(record.reads, row):
+            yield f"{tensor(name)} reads"
+    if state.buffers[row].cached:
+        yield "scalar cache"
+    if state.device.seed == row:
+        yield "seed"
+    if state.execution.running and has(state.execution.params, row):
+        yield "running" if not has(state.execution.donors, row) else "running, donated"
