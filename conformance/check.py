@@ -15,13 +15,14 @@ from markstep.conformance.adapter import (
     load,
 )
 from markstep.conformance.claims import ClaimWatch, all_claims
+from markstep.conformance.confirming import Confirmed, confirm, signature_of
 from markstep.conformance.known.judging import Known, excuse, real
 from markstep.conformance.known.lists import KnownFailure
 from markstep.conformance.lockstep.deadline import LIMIT_S
 from markstep.conformance.lockstep.play import Player
 from markstep.conformance.lockstep.session import Counts, ProgramResult, ended
 from markstep.conformance.programs.generate import opening_of
-from markstep.conformance.programs.shrink import Program, shrink
+from markstep.conformance.programs.shrink import Program
 from markstep.conformance.programs.source import program_bytes
 from markstep.conformance.report.model import Failure, Report
 from markstep.conformance.report.names import known_hazards
@@ -40,6 +41,8 @@ MOST_FAILURES = 30
 """Different failures after which a run ends."""
 MOST_HANGS = 3
 """Programs that hang after which a run ends: each costs the time limit, and leaves a thread."""
+MOST_TRIES = 3
+"""Programs that are tried for a failure that does not come again."""
 MOST_ERRORS = 200
 """Programs that break the executor in some way after which a run ends."""
 
@@ -127,6 +130,9 @@ class Run:
         self.counts = Counts()
         self.watch = ClaimWatch(all_claims().values(), ignore=self.known | self.listed.claims)
         self.begin, self.signatures = monotonic(), set[tuple[str, ...]]()
+        self.unsteady: dict[tuple[str, ...], int] = {}
+        """How often a failure did not come again."""
+        self.flaky: dict[tuple[str, ...], Failure] = {}
         self.hangs = self.errors = self.before = 0
         self.report = Report(
             "run",
@@ -183,38 +189,31 @@ class Run:
         self.errors += result.verdict == Verdict.ERROR
         self.hangs += result.hung
         signature = signature_of(result)
-        if result.divergence is not None:
-            self.watch.ignore.add(result.divergence.id)
-        if signature not in self.signatures:
+        if signature in self.signatures:
+            return
+        confirmed = confirm(self.player, result)
+        tries = self.unsteady.get(signature, 0) + (confirmed.verdict == Verdict.FLAKY)
+        self.unsteady[signature] = tries
+        if confirmed.verdict != Verdict.FLAKY or tries == MOST_TRIES:
             self.signatures.add(signature)
-            failure = self.failure(self._shrunk(result, signature))
-            excuse(failure, signature[1], self.listed)
-            self.report.failures.append(failure)
+            if result.divergence is not None:
+                self.watch.ignore.add(result.divergence.id)
+        self._report(confirmed, signature)
 
-    def _shrunk(self, result: ProgramResult, signature: tuple[str, ...]) -> ProgramResult:
-        """The shortest program that fails in the same way, with what it shows.
-
-        A candidate may not have more impossible actions than the program had so far.
-        """
-        best, refused = result, len(result.program)
-        claims = [claim for id, claim in all_claims().items() if id == signature[0]]
-
-        def fails(program: Program) -> bool:
-            nonlocal best, refused
-            counts = Counts()
-            again = self.player.given(program, ClaimWatch(claims), counts)
-            same = signature_of(again) == signature and counts.refused <= refused
-            if same:
-                best, refused = again, counts.refused
-            return same
-
-        if result.hung:
-            return result
-        if not fails(result.program):
-            self.report.notes.append(f"{signature[0]}: not reproduced when run once more")
-            return result
-        shrink(result.program, fails)
-        return best
+    def _report(self, confirmed: Confirmed, signature: tuple[str, ...]) -> None:
+        """Put a failure into the report; one that is sure replaces one that was flaky."""
+        failure = self.failure(confirmed.result)
+        failure.verdict, failure.shortening = confirmed.verdict, confirmed.shortening
+        failure.observed = "\n".join((failure.observed, *confirmed.others))
+        if confirmed.note:
+            self.report.notes.append(confirmed.note)
+        excuse(failure, signature[1], self.listed)
+        earlier = self.flaky.pop(signature, None)
+        if earlier is not None:
+            self.report.failures.remove(earlier)
+        self.report.failures.append(failure)
+        if failure.verdict == Verdict.FLAKY:
+            self.flaky[signature] = failure
 
     def failure(self, result: ProgramResult) -> Failure:
         """What the report says of a program that failed."""
@@ -253,7 +252,7 @@ class Run:
             report.claims[id].known = True
         self.listed.judge(report)
         verdicts = {failure.verdict for failure in report.failures}
-        for verdict in (Verdict.ERROR, Verdict.VIOLATES):
+        for verdict in (Verdict.ERROR, Verdict.VIOLATES, Verdict.FLAKY):
             if verdict in verdicts:
                 report.verdict = verdict
                 break
@@ -279,14 +278,6 @@ class Run:
             done = self.counts.actions.get(rule.id)
             if rule.phase == Phase.IDLE and supported and not (done and done.exercised):
                 yield f"{rule.id}: {kind.__name__} never occurred"
-
-
-def signature_of(result: ProgramResult) -> tuple[str, ...]:
-    """Failures with equal signatures count as one."""
-    if result.divergence is not None:
-        return result.divergence.signature
-    where = type(result.program[result.step]).__name__ if result.step >= 0 else "reset"
-    return "LOCKSTEP", result.message, where
 
 
 def suite_programs() -> Iterator[Program]:

@@ -11,6 +11,7 @@ class Verdict(StrEnum):
     KNOWN = "known"  # broken, and listed as known with a reason
     FIXED = "fixed"  # listed as known, but no longer broken
     INCONCLUSIVE = "inconclusive"  # not answered within the bound: never a pass
+    FLAKY = "flaky"  # the same program fails in one run and not in another: never a pass
     UNSUPPORTED = "unsupported"  # the adapter declares that it cannot do this
     ERROR = "error"  # the adapter or the harness failed
 

@@ -65,7 +65,7 @@ def _seen(entry: KnownFailure, report: Report) -> Verdict:
 def excuse(failure: Failure, field: str, known: Known) -> None:
     """A failure that is listed is known, with the reason."""
     entry = known.covers(failure.id, field)
-    if entry is not None and failure.verdict is Verdict.VIOLATES:
+    if entry is not None and failure.verdict in (Verdict.VIOLATES, Verdict.FLAKY):
         failure.verdict, failure.issue = Verdict.KNOWN, str(entry)
 
 

@@ -25,9 +25,10 @@ COLOURS = {
     Verdict.VIOLATES: "bold red",
     Verdict.ERROR: "bold magenta",
     Verdict.INCONCLUSIVE: "yellow",
+    Verdict.FLAKY: "yellow",
     Verdict.UNSUPPORTED: "dim",
 }
-MARKS = {Verdict.CONFORMS: "✓", Verdict.VIOLATES: "✗", Verdict.ERROR: "!"}
+MARKS = {Verdict.CONFORMS: "✓", Verdict.VIOLATES: "✗", Verdict.ERROR: "!", Verdict.FLAKY: "~"}
 PLAIN_WIDTH = 1000
 """Where nobody looks, lines are not broken: one row, one line."""
 LONGEST = 40
@@ -161,8 +162,8 @@ def failure_lines(failure: Failure, report: Report) -> Iterable[Text]:
         yield _labelled("changed" if i == 0 else "", line)
     yield _labelled("expected", failure.expected)
     yield _labelled("observed", failure.observed)
-    more = (failure.issue, failure.trace_file, failure.code_file)
-    for label, value in zip(("known as", "trace", "code"), more, strict=True):
+    more = (failure.shortening, failure.issue, failure.trace_file, failure.code_file)
+    for label, value in zip(("shortened", "known as", "trace", "code"), more, strict=True):
         if value:
             yield _labelled(label, value)
     if failure.replay:

@@ -1,7 +1,7 @@
 """A report as JUnit XML: one test case per claim, per action and per file.
 
-*violates* is a failure, *error* an error; *inconclusive* and *unsupported* are skipped, with the
-reason, because a green light would say too much.
+*violates* is a failure, *error* an error; *inconclusive*, *flaky* and *unsupported* are skipped,
+with the reason, because a green light would say too much.
 """
 
 from collections.abc import Iterable
@@ -87,7 +87,7 @@ def _rest(report: Report) -> Iterable[TestCase]:
         case.result = [Skipped("interrupted: the report is partial")]
     elif report.vacuous:
         case.result = [JUnitFailure(printable("; ".join(report.vacuous)), "vacuous")]
-    elif report.verdict in (Verdict.INCONCLUSIVE, Verdict.UNSUPPORTED):
+    elif report.verdict in (Verdict.INCONCLUSIVE, Verdict.FLAKY, Verdict.UNSUPPORTED):
         case.result = _result(report.verdict, "; ".join(report.notes))
     yield case
 
@@ -107,7 +107,7 @@ def _result(verdict: Verdict, message: str) -> list[Any]:
         return [JUnitFailure(message, verdict.value)]
     if verdict == Verdict.ERROR:
         return [Error(message, verdict.value)]
-    if verdict in (Verdict.INCONCLUSIVE, Verdict.UNSUPPORTED):
+    if verdict in (Verdict.INCONCLUSIVE, Verdict.FLAKY, Verdict.UNSUPPORTED):
         return [Skipped(f"{verdict.value}: {message}")]
     return []
 

@@ -82,6 +82,8 @@ class Failure:
     code: str = ""
     """The program in the words of the executor's users, where the adapter can write it."""
     code_file: str | None = None
+    shortening: str = ""
+    """Whether the program can be shorter, where one was made short."""
 
 
 @dataclass
@@ -194,6 +196,7 @@ class Report:
 CODES = {
     Verdict.VIOLATES: ExitCode.VIOLATES,
     Verdict.INCONCLUSIVE: ExitCode.INCONCLUSIVE,
+    Verdict.FLAKY: ExitCode.INCONCLUSIVE,
     Verdict.ERROR: ExitCode.ERROR,
     Verdict.UNSUPPORTED: ExitCode.VACUOUS,
 }
