@@ -15,6 +15,7 @@ from markstep.spec.proofs.expressions import (
     domain_of,
     ite,
     make,
+    rebuilt,
     substitute,
     truth,
     values,
@@ -77,18 +78,13 @@ def is_truth(path: str) -> bool:
     return SORTS.get(part.rstrip("0123456789"), {}).get(name) == Sort.BOOL
 
 
-def simple_shifts(e: Expr, memo: dict[Expr, Expr]) -> Expr:
-    """The expression with every shift by a constant."""
-    if e.op in ("const", "var"):
+def simple_shifts(e: Expr, parts: list[Expr]) -> Expr:
+    """The expression, of which the parts are made again, with every shift by a constant."""
+    if not parts:
         return e
-    if e not in memo:
-        parts = [simple_shifts(arg, memo) for arg in e.args]
-        if e.op in ("shl", "shr") and parts[1].op != "const":
-            memo[e] = by_cases(e.op, e.args[1], parts)
-        else:
-            choice = e.op == "ite"
-            memo[e] = ite(truth(parts[0]), *parts[1:]) if choice else make(e.op, *parts)
-    return memo[e]
+    if e.op in ("shl", "shr") and parts[1].op != "const":
+        return by_cases(e.op, e.args[1], parts)
+    return ite(truth(parts[0]), *parts[1:]) if e.op == "ite" else make(e.op, *parts)
 
 
 def by_cases(op: str, amount: Expr, parts: Sequence[Expr]) -> Expr:
@@ -108,7 +104,7 @@ def kernel(read: Callable[[str], Expr], outputs: Iterable[Expr]) -> Kernel:
     """Code for expressions over the fields of a state that is read in some way."""
     shifts: dict[Expr, Expr] = {}
     reads: dict[Expr, Expr] = {}
-    simple = [simple_shifts(e, shifts) for e in outputs]
+    simple = [rebuilt(e, shifts, simple_shifts) for e in outputs]
     by = {v: read(v.name) for e in simple for v in e.variables}
     code = _Code()
     ends = [code.add(substitute(e, by, reads)) for e in simple]

@@ -233,9 +233,17 @@ def _coarse(e: Expr, domains: Domains) -> frozenset[int] | None:
             return unknown
         total *= len(one)
     if total > COARSE:
-        return unknown
+        return masks(e.op, [one for one in sets if one is not None]) or unknown
     columns = product(*(one for one in sets if one is not None))
     return frozenset(ARITHMETIC[e.op](*row) for row in columns)
+
+
+def masks(op: str, sets: list[frozenset[int]]) -> frozenset[int] | None:
+    """A set that holds every value of an operation on masks; None: it is none, or they are long."""
+    if op not in ("bitor", "bitand", "bitxor") or min(map(min, sets)) < 0:
+        return None
+    bits = max(value.bit_length() for one in sets for value in one)
+    return frozenset(range(1 << bits)) if 1 << bits <= COARSE else None
 
 
 _supports: dict[tuple[object, ...], dict[Expr, frozenset[int]]] = {}
@@ -259,11 +267,27 @@ def _support(e: Expr, domains: Domains, side: bool) -> dict[Expr, frozenset[int]
     return {variable: frozenset(found) for variable, found in left.items()}
 
 
+def rebuilt(e: Expr, memo: dict[Expr, Expr], build: Callable[[Expr, list[Expr]], Expr]) -> Expr:
+    """An expression made again, each part of it from its own parts; it may be deep."""
+    todo = [e]
+    while todo:
+        top = todo[-1]
+        missing = [arg for arg in top.args if arg not in memo]
+        if top in memo or not missing:
+            todo.pop()
+            if top not in memo:
+                memo[top] = build(top, [memo[arg] for arg in top.args])
+        else:
+            todo += missing
+    return memo[e]
+
+
 def substitute(e: Expr, by: Mapping[Expr, Expr], memo: dict[Expr, Expr]) -> Expr:
     """The expression with other expressions in place of its variables."""
-    if e.op in ("const", "var"):
-        return by.get(e, e)
-    if e not in memo:
-        parts = [substitute(arg, by, memo) for arg in e.args]
-        memo[e] = ite(*parts) if e.op == "ite" else make(e.op, *parts)
-    return memo[e]
+
+    def build(e: Expr, parts: list[Expr]) -> Expr:
+        if not parts:
+            return by.get(e, e)
+        return ite(*parts) if e.op == "ite" else make(e.op, *parts)
+
+    return rebuilt(e, memo, build)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from multiprocessing import get_context
 from time import monotonic
 
 from markstep.spec.design import Design
@@ -92,7 +93,9 @@ def prove(
     proof, started = Proof(design, records, buffers, method=method), monotonic()
     proof.asked = tuple(ids) or tuple(provable(ids))
     left = starting(proof, provable(ids))
-    with ProcessPoolExecutor(processes) as pool:
+    # A fork of a process that has threads, as JAX and z3 make them, may hang.
+    fresh = get_context("forkserver")
+    with ProcessPoolExecutor(processes, mp_context=fresh) as pool:
         while not proof.closed and proof.rounds < rounds and (BASE in left):
             found = one_round(pool, proof, left, progress)
             broken = {gap.claim for gap in found.gaps}

@@ -12,17 +12,29 @@ from markstep.spec.vocabulary import BufferStatus, DType, ErrorKind, IrKind
 
 def buffers_in_use(s: State) -> int:
     """Mask of the buffer records that anything still refers to."""
-    e, c = s.execution, s.call
-    used = e.outputs | e.refills | e.params | e.donors | c.params | c.donors | bit(s.device.seed)
-    for record in s.records:
-        if record.live:
-            used |= bit(record.handle) | record.reads
-    for row, buffer in enumerate(s.buffers):
-        if buffer.cached:
-            used |= bit(row)
+    used = referred_to(s)
     for row in rows(used):
         used |= s.buffers[row].recipe_reads
     return used
+
+
+def referred_to(s: State) -> int:
+    """Mask of the buffer records that something else than a recipe refers to."""
+    e, c = s.execution, s.call
+    used = e.outputs | e.refills | e.params | e.donors | c.params | c.donors | bit(s.device.seed)
+    for record in s.records:
+        used |= held_by(record)
+    return used | cached(s)
+
+
+def held_by(record: Record) -> int:
+    """Mask of the buffer records that a record refers to."""
+    return bit(record.handle) | record.reads if record.live else 0
+
+
+def cached(s: State) -> int:
+    """Mask of the buffer records that the scalar cache holds."""
+    return sum(bit(row) for row, buffer in enumerate(s.buffers) if buffer.cached)
 
 
 def new_buffer(s: State, shape: tuple[int, ...], dtype: DType) -> int:
