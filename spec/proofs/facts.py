@@ -3,16 +3,17 @@
 They need no induction: a decision about one record, the keys of small graphs, the chain of seeds.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from markstep.spec.design import SOUND, TORCH_XLA_2_9, Design
 from markstep.spec.invariants.lemmas import well_formed
 from markstep.spec.ir import Roots, graph_key, number_parameters, ordered, program_of
+from markstep.spec.proofs import tiling
 from markstep.spec.proofs.expressions import Expr, const, make
 from markstep.spec.proofs.merging import merging
-from markstep.spec.proofs.solver import Solver, where_different, where_equal, word
+from markstep.spec.proofs.solver import Solver, where_different, where_equal, where_false, word
 from markstep.spec.proofs.states import Case, unknown
 from markstep.spec.proofs.symbolic import Run, follow, lift
 from markstep.spec.randomness import next_step_seed
@@ -242,3 +243,31 @@ def twice(factor: int, summand: int) -> tuple[int, int]:
 def told(words: dict[str, int] | None) -> str | None:
     """A counterexample in words."""
     return None if words is None else str(words)
+
+
+def pieces_fact(name: str, claims: Sequence[Callable[..., bool]], statement: str) -> None:
+    """Make claims about pieces a fact."""
+
+    def against() -> str | None:
+        return next((f"{c.__name__}: {found}" for c in claims if (found := where_false(c))), None)
+
+    FACTS.append(Fact(f"pieces: {name}", statement, against))
+
+
+pieces_fact(
+    "every element once",
+    (tiling.covers, tiling.apart),
+    "For every size of an axis and every number of tiles, each element is in exactly one tile.",
+)
+pieces_fact(
+    "zeros behind the elements",
+    (tiling.inside, tiling.padded_last, tiling.padded_little),
+    "A tile begins where the one before ends and is as long as that one; only the last tile that "
+    "has elements lacks some, those behind it have none, and all together lack fewer elements than "
+    "there are tiles (none if the number of tiles divides the size).",
+)
+pieces_fact(
+    "tiles have one number each",
+    (tiling.numbered_once,),
+    "However many axes are cut, each tile has a number of its own, row by row from 0 on.",
+)

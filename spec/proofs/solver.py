@@ -1,7 +1,8 @@
 """Expressions for z3, and questions to it that share what it has learned."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from inspect import signature
 from typing import Any
 
 import z3
@@ -235,4 +236,80 @@ def _words(fact: Any) -> dict[str, int] | None:
     if answer == z3.unsat:
         return None
     model = solver.model()
-    return {str(name): int(model[name].as_long()) for name in model.decls()}
+    numbers = [name for name in model.decls() if name.arity() == 0]
+    return {str(name): int(model[name].as_long()) for name in numbers}
+
+
+class Whole:
+    """A whole number of which nothing is known; a comparison forks (`where_false`)."""
+
+    def __init__(self, term: Any) -> None:
+        self.term = term
+
+    def __add__(self, other: Any) -> "Whole":
+        return Whole(self.term + _whole(other))
+
+    def __sub__(self, other: Any) -> "Whole":
+        return Whole(self.term - _whole(other))
+
+    def __mul__(self, other: Any) -> "Whole":
+        return Whole(self.term * _whole(other))
+
+    # z3 rounds to the smaller multiple of a positive divisor, and so does Python
+    def __floordiv__(self, other: Any) -> "Whole":
+        return Whole(self.term / _whole(other))
+
+    def __mod__(self, other: Any) -> "Whole":
+        return Whole(self.term % _whole(other))
+
+    def __neg__(self) -> "Whole":
+        return Whole(-self.term)
+
+    def __eq__(self, other: object) -> bool:
+        return _decide(self.term == _whole(other))
+
+    def __lt__(self, other: Any) -> bool:
+        return _decide(self.term < _whole(other))
+
+    def __le__(self, other: Any) -> bool:
+        return _decide(self.term <= _whole(other))
+
+    def __gt__(self, other: Any) -> bool:
+        return _decide(self.term > _whole(other))
+
+    def __ge__(self, other: Any) -> bool:
+        return _decide(self.term >= _whole(other))
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def _whole(value: Any) -> Any:
+    return value.term if isinstance(value, Whole) else z3.IntVal(int(value))
+
+
+_sides: list[bool] = []
+"""Which side to follow at each comparison to come; True where it does not say."""
+_taken: list[tuple[Any, bool]] = []
+
+
+def _decide(truth: Any) -> bool:
+    side = _sides.pop(0) if _sides else True
+    _taken.append((truth, side))
+    return side
+
+
+def where_false(claim: Callable[..., bool]) -> dict[str, int] | None:
+    """Whole numbers of which a claim is false; None: it is true of all. Raises Undecided."""
+    names = list(signature(claim).parameters)
+    todo: list[list[bool]] = [[]]
+    while todo:
+        prefix = todo.pop()
+        _sides[:], _taken[:] = prefix, []
+        true = claim(*[Whole(z3.Int(name)) for name in names])
+        sides = [side for _, side in _taken]
+        todo += [[*sides[:place], False] for place in range(len(prefix), len(sides))]
+        if not true:
+            found = _words(z3.And([fact if side else z3.Not(fact) for fact, side in _taken]))
+            if found is not None:
+                return found
+    return None
