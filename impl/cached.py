@@ -55,9 +55,11 @@ def run_cached(ctx: Context, records: list[Record]) -> list[Record]:
             found = gather(ctx, records)
             collect(ctx, records, force=False)
             if found is None:
-                wait_idle(ctx)
+                if not wait_idle(ctx):
+                    deliver(ctx, records)
+                    return []
                 deliver(ctx, records)
-                return []
+                continue
             outputs, graph = found
             if any(buffer.filling for buffer in graph.parameters) and wait_idle(ctx):
                 deliver(ctx, records)

@@ -286,6 +286,11 @@ class Executor:
         """Whether an execution owns the device."""
         return self._ctx.running is not None
 
+    def ruled_by(self, lock: Any, idle: Any, pool: Any) -> None:
+        """Let somebody else say which thread goes on: the lock of the device, its condition, and
+        what is given the work of the worker, each as in ``threading`` and ``concurrent``."""
+        self._ctx.lock, self._ctx.idle, self._ctx.pool = lock, idle, pool
+
     def complete(self) -> bool:
         """Run the execution that ``manual`` left pending; whether it ended well."""
         return device.complete(self._ctx)

@@ -74,19 +74,27 @@ def to_host(value: Array) -> HostArray:
 def read_many(ctx: Context, records: list[Record]) -> list[HostArray]:
     """The values of several records by one execution; pending work stays pending (not force).
 
-    Raises as ``read_one``; a stub is found before anything is computed.
+    They are the values of one moment, whatever other threads do meanwhile. Raises as
+    ``read_one``; a stub is found before anything is computed.
     """
-    with ctx.lock:
-        deliver(ctx, records)
-        _refuse_stubs(records)
-        execution = schedule(ctx, records, Config(force=False, sync=False, wait=True))
-    if execution is not None:
-        finish(ctx, execution)
-    with ctx.lock:
-        # the device may have been held by an execution that failed and concerned one of them
-        deliver(ctx, records)
-        results = _results(execution)
-        return [_value(record, results) for record in records]
+    execution = None
+    try:
+        with ctx.lock:
+            deliver(ctx, records)
+            _refuse_stubs(records)
+            execution = schedule(ctx, records, Config(force=False, sync=False, wait=True))
+            computed = [] if execution is None else execution.outputs
+            ids = [record.id for record in records]
+            # what is not computed is copied now: later it may be updated, or given away
+            held = [None if r.id in computed else _value(r) for r in records]
+    finally:
+        if execution is not None:
+            finish(ctx, execution)
+    results = _results(execution)
+    return [
+        to_host(results[number]) if array is None else array
+        for number, array in zip(ids, held, strict=True)
+    ]
 
 
 def _refuse_stubs(records: list[Record]) -> None:
@@ -101,12 +109,10 @@ def _results(execution: Execution | None) -> dict[int, Array]:
     return dict(zip(execution.outputs, execution.results, strict=True))
 
 
-def _value(record: Record, results: dict[int, Array]) -> HostArray:
+def _value(record: Record) -> HostArray:
     if record.host is not None:
         return record.host.copy()
-    if record.id in results:
-        return to_host(results[record.id])
     buffer = _buffer_to_show(record)
-    if buffer is None:
-        raise ExecutorError(ErrorKind.NO_VALUE, f"{names([record.id])} changed while it was read")
+    # what was pending is computed
+    assert buffer is not None
     return download(record, buffer)

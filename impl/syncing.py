@@ -79,9 +79,13 @@ def schedule(ctx: Context, chosen: list[Record] | None, config: Config) -> Execu
         if found is None or len(found[0]) < len(seen.bare):
             collect(ctx, seen.bare, force=config.force)
         if found is None:
-            wait_idle(ctx)
+            if not wait_idle(ctx):
+                deliver(ctx, records)
+                return None
+            # what ran may have failed: then its outputs are pending again, and somebody else,
+            # who waited for it too, may have been told
             deliver(ctx, records)
-            return None
+            continue
         outputs, graph = found
         if _wait_for_parameters(ctx, graph):
             deliver(ctx, records)
@@ -89,7 +93,7 @@ def schedule(ctx: Context, chosen: list[Record] | None, config: Config) -> Execu
         work = _prepare(ctx, outputs, graph, config, seen if chosen is None else None)
         if wait_idle(ctx):
             deliver(ctx, records)
-            if not _still_safe(ctx, work, config):
+            if not _still_safe(ctx, records, work, config):
                 continue
         return _launch(ctx, work, config)
 
@@ -198,9 +202,10 @@ def _current(outputs: list[Record], graph: Graph) -> bool:
     )
 
 
-def _still_safe(ctx: Context, work: Work, config: Config) -> bool:
-    """After waiting for the device: nothing else has begun to need what is given away."""
-    if not _current(work.outputs, work.graph):
+def _still_safe(ctx: Context, records: list[Record], work: Work, config: Config) -> bool:
+    """After waiting for the device: nothing else of the records has become pending, and nothing
+    has begun to need what is given away."""
+    if not _current(work.outputs, work.graph) or set(pending(records)) != set(work.outputs):
         return False
     if not work.donors:
         return True

@@ -1,4 +1,4 @@
-"""The command line: `markstep run | replay | monitor | explore | refine | prove | list | bench`.
+"""The command line: `markstep run | replay | monitor | explore | refine | prove | threads | …`.
 
 Here are only the verbs with their options; what they do is imported when a verb is called, so that
 `--help` is fast. A mistake of the user is one line on standard error and no traceback.
@@ -239,6 +239,30 @@ def prove(
     from markstep.conformance.cli.verbs import the_design
 
     return prove_verb(the_design(design), claims, records, buffers, by, write)
+
+
+@app.command
+def threads(
+    *,
+    programs: Annotated[int, Parameter(converter=whole, help="So many programs.")] = 100,
+    interruptions: Annotated[
+        int | None,
+        Parameter(converter=whole, help="At most so many in an order; see also --all."),
+    ] = 1,
+    every: Annotated[
+        bool, Parameter(name="--all", help="Every order, whatever its interruptions.", negative="")
+    ] = False,
+    seed: Annotated[int, Parameter(converter=whole, help="Number of the first program.")] = 0,
+    order: Annotated[
+        str | None, Parameter(help="Play this order of that program once more.")
+    ] = None,
+    stress: Annotated[float, Parameter(help="Then free threads for so many seconds.")] = 0,
+) -> ExitCode:
+    """Play programs of two threads in every order: the law must explain what they see."""
+    from markstep.conformance.cli.interleaving import Amount, threads_verb
+
+    bound = None if every else interruptions
+    return threads_verb(Amount(programs, seed, bound, stress), order)
 
 
 @app.command(name="list")
