@@ -1,7 +1,9 @@
 """What all tests share: Hypothesis draws the same examples every time; a command line to call;
 the executor."""
 
+import sys
 from collections.abc import Callable
+from importlib.machinery import ModuleSpec
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +19,11 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 settings.load_profile("ci")
+
+# As with `python -m pytest`: the processes that a search starts do not run the start script of
+# pytest again, which need not be made for that.
+if sys.modules["__main__"].__spec__ is None:
+    sys.modules["__main__"].__spec__ = ModuleSpec("pytest.__main__", None)
 
 
 @pytest.fixture
