@@ -1,12 +1,24 @@
 """What changed between two states of the law, and nothing else."""
 
 from collections.abc import Iterator
+from enum import IntEnum
 from typing import Any
 
 from markstep.conformance.show import array, tensor
 from markstep.spec.evaluator import Value
 from markstep.spec.observe import abstract_state
-from markstep.spec.state import NONE, Buffer, Record, Sort, State, rows, sorts
+from markstep.spec.state import (
+    NONE,
+    Buffer,
+    CallKind,
+    Phase,
+    Record,
+    Sort,
+    State,
+    rows,
+    sorts,
+)
+from markstep.spec.vocabulary import BufferStatus, IrKind
 
 LONG_ARRAY = 8
 """Arrays with more elements than this are cut."""
@@ -107,13 +119,33 @@ def _counters(before: State, after: State) -> Iterator[str]:
         yield f"counters: {', '.join(f'{name} {by:+d}' for name, by in moved.items())}"
 
 
+WORDS: dict[Sort, type[IntEnum]] = {
+    Sort.IR_KIND: IrKind,
+    Sort.BUFFER_STATUS: BufferStatus,
+    Sort.CALL: CallKind,
+    Sort.PHASE: Phase,
+}
+"""Sorts whose values have names; the states of a search hold the numbers."""
+ARRAYS = {"truth": "meaning", "host_value": "host copy", "contents": "contents"}
+"""Fields that hold arrays, and what they are called."""
+
+
+def shown_fields(row: Any) -> dict[str, str]:
+    """Every control field and array of a record, a buffer record, the device or a call as text."""
+    shown = {name: _shown(sort, getattr(row, name)) for name, sort in sorts(type(row)).items()}
+    arrays = {text: getattr(row, name) for name, text in ARRAYS.items() if hasattr(row, name)}
+    return shown | {text: _array(value, row.shape) for text, value in arrays.items()}
+
+
 def _shown(sort: Sort, value: Any) -> str:
     """A control value as text."""
     if sort in (Sort.BUFFERS, Sort.RECORDS):
         return f"{{{', '.join(map(str, rows(value)))}}}"
     if sort in (Sort.BUFFER, Sort.RECORD):
         return "none" if value == NONE else f"{sort.value.split()[0]} {value}"
-    return str(getattr(value, "name", value))
+    if sort in WORDS:
+        return WORDS[sort](value).name
+    return str(bool(value) if sort == Sort.BOOL else value)
 
 
 def _array(value: Value | None, shape: tuple[int, ...]) -> str:

@@ -12,8 +12,9 @@ from typing import Any
 
 from markstep.spec import vocabulary as v
 from markstep.spec.ir import CONSTANT, DEVICE_DATA, Roots, post_order
-from markstep.spec.machine import ACTIONS, AnyAction, names
-from markstep.spec.state import Phase
+from markstep.spec.machine import ACTIONS, ENVIRONMENT, AnyAction, names
+from markstep.spec.observe import outcome
+from markstep.spec.state import Phase, State
 
 SHORT = {v.DType.F32: "f32", v.DType.S32: "s32"}
 
@@ -77,6 +78,17 @@ def show_observation(observation: v.Observation) -> str:
     if observation.value is None:
         return "no error"
     return f"value {_plain(observation.value)}"
+
+
+def show_end(before: State, action: AnyAction, after: State | None) -> str:
+    """How a step ended, where that is worth a word."""
+    if after is None:
+        return "not possible here"
+    if after.device.crashed and not before.device.crashed:
+        return "the process dies"
+    if after.call.phase != Phase.IDLE or isinstance(action, ENVIRONMENT):
+        return ""
+    return show_observation(outcome(after)) if after.raised != v.ErrorKind.NONE else ""
 
 
 def tensor(name: int) -> str:

@@ -1,20 +1,20 @@
-"""The command line: `markstep run | replay | monitor | explore | refine | prove | threads | …`.
+"""The command line: `markstep run | replay | monitor | show | list | bench`, and the searches.
 
 Here are only the verbs with their options; what they do is imported when a verb is called, so that
 `--help` is fast. A mistake of the user is one line on standard error and no traceback.
 """
 
 import os
-import re
 import sys
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
-from cyclopts import App, CycloptsError, Parameter, Token
+from cyclopts import App, CycloptsError, Parameter
 
+from markstep.conformance.cli.options import OUT, Design, Out, whole, with_traces
 from markstep.conformance.cli.outputs import Outputs, Reported
+from markstep.conformance.cli.searches import explore, prove, refine, threads
 from markstep.conformance.cli.usage import UsageError, complain, reader_may_leave
 from markstep.conformance.exit_codes import ExitCode
 from markstep.spec import SPEC_VERSION
@@ -23,14 +23,6 @@ EPILOGUE = (
     "Exit codes: 0 conforms, 1 violates, 2 usage, 3 inconclusive, 4 adapter or harness error, "
     "5 nothing was checked or a witness was never seen, 130 interrupted."
 )
-
-
-def whole(kind: object, tokens: Sequence[Token]) -> int:
-    """A whole number as it is written: 1.5 is none. Raises ValueError."""
-    text = tokens[0].value
-    if not re.fullmatch(r"[+-]?[0-9]{1,30}", text):
-        raise ValueError(f"{text!r} is not a whole number")
-    return int(text)
 
 
 app = App(
@@ -42,12 +34,7 @@ app = App(
     result_action="return_value",
 )
 
-Out = Annotated[Path, Parameter(help="Directory for the traces of failures.")]
-Design = Annotated[str, Parameter(help="The design to hold to; see `markstep list designs`.")]
-OUT = Path("markstep-out")
 
-
-@app.command
 def run(
     *,
     adapter: Annotated[str, Parameter(help="Name, or module:attribute.")] = "reference",
@@ -73,7 +60,6 @@ def run(
     return run_verb(adapter, design, profile, seed, outputs, known or [], strict)
 
 
-@app.command
 def replay(
     first: Annotated[str, Parameter(name="TRACE", help="Trace files or directories of them.")],
     /,
@@ -90,7 +76,6 @@ def replay(
     return replay_verb([first, *more], adapter, design, reported or Outputs())
 
 
-@app.command
 def monitor(
     first: Annotated[str, Parameter(name="LOG", help="Logs, directories of them, or globs.")],
     /,
@@ -113,159 +98,25 @@ def monitor(
     return monitor_verb([first, *more], design, explained_by, with_traces(reported, out))
 
 
-@app.command
-def explore(
-    *,
-    design: Design = "sound",
-    records: Annotated[int, Parameter(converter=whole, help="At most so many live records.")] = 2,
-    buffers: Annotated[
-        int, Parameter(converter=whole, help="At most so many buffer records in use.")
-    ] = 3,
-    actions: Annotated[
-        int | None,
-        Parameter(converter=whole, help="At most so many program actions and failures on a path."),
-    ] = None,
-    syncs: Annotated[
-        int | None, Parameter(converter=whole, help="At most so many calls on a path.")
-    ] = None,
-    families: Annotated[
-        list[str] | None, Parameter(help="Only these groups of actions; default: all.", negative="")
-    ] = None,
-    max_states: Annotated[
-        int, Parameter(converter=whole, help="Stop there; then inconclusive.")
-    ] = 2_000_000,
-    max_memory: Annotated[
-        int, Parameter(converter=whole, help="Stop at so many MiB; then inconclusive.")
-    ] = 8_000,
-    processes: Annotated[
-        int,
-        Parameter(converter=whole, help="Processes that search; the result does not depend on it."),
-    ] = 1,
-    claim: Annotated[
-        list[str] | None, Parameter(help="Only these invariants.", negative="")
-    ] = None,
-    emit_tests: Annotated[
-        Path | None, Parameter(help="Write programs that take every step found to this directory.")
-    ] = None,
-    checkpoint: Annotated[
-        Path | None, Parameter(help="Save the search to this file, also on Ctrl-C.")
-    ] = None,
-    resume: Annotated[
-        Path | None, Parameter(help="Go on with the search that was saved in this file.")
-    ] = None,
-    write: Annotated[
-        Path | None, Parameter(help="Write the result as a page of the manual to this file.")
-    ] = None,
-    out: Out = OUT,
-    reported: Reported = None,
-) -> ExitCode:
-    """Visit every reachable state up to a bound; shortest counterexample of what fails."""
-    from markstep.conformance.cli.verbs import explore_verb
-
-    limits = {
-        "records": records,
-        "buffers": buffers,
-        "actions": actions,
-        "syncs": syncs,
-        "max_states": max_states,
-        "max_memory": max_memory,
-        "processes": processes,
-    }
-    paths = {"checkpoint": checkpoint, "resume": resume, "emit": emit_tests, "page": write}
-    outputs = with_traces(reported, out)
-    return explore_verb(design, limits, families or [], claim or [], paths, outputs)
-
-
-@app.command
-def refine(
-    x: Annotated[str, Parameter(name="X", help="The design that is asked about.")],
-    y: Annotated[
-        str, Parameter(name="Y", help="The design to compare with, or `contract`: eager execution.")
-    ],
+def show(
+    trace: Annotated[Path, Parameter(name="TRACE", help="A trace file.")],
     /,
     *,
-    records: Annotated[int, Parameter(converter=whole, help="At most so many live records.")] = 2,
-    buffers: Annotated[
-        int, Parameter(converter=whole, help="At most so many buffer records in use under X.")
-    ] = 3,
-    actions: Annotated[
-        int,
-        Parameter(converter=whole, help="At most so many actions of a program, with failures."),
-    ] = 4,
-    families: Annotated[
-        list[str] | None, Parameter(help="Only these groups of actions; default: all.", negative="")
-    ] = None,
-    never: Annotated[
-        list[str] | None, Parameter(help="Only programs to which this never happens.", negative="")
-    ] = None,
-    conditions: Annotated[
-        bool, Parameter(help="Find what must never happen, at least.", negative="")
-    ] = False,
-    max_states: Annotated[
-        int, Parameter(converter=whole, help="Stop there; then inconclusive.")
-    ] = 2_000_000,
-    write: Annotated[
-        Path | None, Parameter(help="Write the conditions as a page of the manual to this file.")
-    ] = None,
-    out: Out = OUT,
-    reported: Reported = None,
-) -> ExitCode:
-    """Run every program up to a bound under two designs: shortest one that differs to a user."""
-    from markstep.conformance.cli.verbs import refine_verb
-
-    limits: dict[str, int | None] = {
-        "records": records,
-        "buffers": buffers,
-        "actions": actions,
-        "max_states": max_states,
-    }
-    outputs, designs = with_traces(reported, out), (x, y)
-    return refine_verb(designs, limits, families or [], never or [], conditions, write, outputs)
-
-
-@app.command
-def prove(
-    *claims: Annotated[str, Parameter(name="CLAIM", help="Invariants; default: all.")],
-    design: Design = "sound",
-    records: Annotated[int, Parameter(converter=whole, help="At most so many live records.")] = 2,
-    buffers: Annotated[
-        int, Parameter(converter=whole, help="At most so many buffer records in use.")
-    ] = 3,
-    by: Annotated[str, Parameter(help="z3, or enumeration of the states that matter.")] = "z3",
-    write: Annotated[Path | None, Parameter(help="Write the verdicts as Markdown.")] = None,
-) -> ExitCode:
-    """Prove invariants by induction over every state within a bound on rows."""
-    from markstep.conformance.cli.proving import prove_verb
-    from markstep.conformance.cli.verbs import the_design
-
-    return prove_verb(the_design(design), claims, records, buffers, by, write)
-
-
-@app.command
-def threads(
-    *,
-    programs: Annotated[int, Parameter(converter=whole, help="So many programs.")] = 100,
-    interruptions: Annotated[
+    step: Annotated[
         int | None,
-        Parameter(converter=whole, help="At most so many in an order; see also --all."),
-    ] = 1,
-    every: Annotated[
-        bool, Parameter(name="--all", help="Every order, whatever its interruptions.", negative="")
-    ] = False,
-    seed: Annotated[int, Parameter(converter=whole, help="Number of the first program.")] = 0,
-    order: Annotated[
-        str | None, Parameter(help="Play this order of that program once more.")
+        Parameter(converter=whole, help="Everything about this step; default: all, by diff."),
     ] = None,
-    stress: Annotated[float, Parameter(help="Then free threads for so many seconds.")] = 0,
+    design: Annotated[str | None, Parameter(help="Default: the design of the trace.")] = None,
+    html: Annotated[
+        Path | None, Parameter(help="Write a page to walk through the trace with the keyboard.")
+    ] = None,
 ) -> ExitCode:
-    """Play programs of two threads in every order: the law must explain what they see."""
-    from markstep.conformance.cli.interleaving import Amount, threads_verb
+    """Show a trace step by step: what changed, what broke, what could happen next."""
+    from markstep.conformance.cli.showing import show_verb
 
-    bound = None if every else interruptions
-    return threads_verb(Amount(programs, seed, bound, stress), order)
+    return show_verb(trace, step, design, html)
 
 
-@app.command(name="list")
 def list_(
     what: Annotated[
         str | None, Parameter(help="actions, claims, designs, adapters or profiles; default: all.")
@@ -280,7 +131,6 @@ def list_(
     return list_verb(what, json)
 
 
-@app.command
 def bench(
     *,
     json: Annotated[
@@ -293,9 +143,32 @@ def bench(
     return bench_verb(json)
 
 
-def with_traces(reported: Outputs | None, out: Path) -> Outputs:
-    """Where the report goes, and the traces of its failures."""
-    return replace(reported or Outputs(), out=out)
+EXAMPLES: dict[Callable[..., ExitCode], tuple[str, ...]] = {
+    run: (
+        "markstep run --adapter model --profile tiny",
+        "markstep run --adapter model --profile tiny --seed 3 --html report.html",
+    ),
+    replay: ("markstep replay markstep-out --adapter model",),
+    monitor: ("markstep monitor logs --design torch_xla_2_9 --junit-xml logs.xml",),
+    explore: (
+        "markstep explore --actions 3 --records 1",
+        "markstep explore --design torch_xla_2_9 --actions 2 --html states.html",
+    ),
+    refine: ("markstep refine torch_xla_2_9 sound --actions 2",),
+    prove: ("markstep prove I15 I40",),
+    threads: ("markstep threads --programs 3",),
+    show: (
+        "markstep show trace.itf.json --step 2",
+        "markstep show trace.itf.json --html walk.html",
+    ),
+    list_: ("markstep list designs",),
+    bench: ("markstep bench --json figures.json",),
+}
+"""The verbs, in the order in which help lists them, each with commands to try."""
+
+for verb, examples in EXAMPLES.items():
+    shown = "\n".join(["Examples:", *(f"  {example}" for example in examples)])
+    app.command(verb, name=verb.__name__.rstrip("_"), help_epilogue=f"{shown}\n\n{EPILOGUE}")
 
 
 def main(arguments: list[str] | None = None) -> None:

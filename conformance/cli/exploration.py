@@ -11,11 +11,13 @@ from markstep.conformance.cli.searchfiles import (
     Tell,
     emit_programs,
     write_page,
+    write_walk,
 )
 from markstep.conformance.report.model import ClaimCount, Failure, Report
 from markstep.conformance.report.names import known_hazards
 from markstep.conformance.show import show_graph
 from markstep.conformance.verdict import Verdict
+from markstep.spec import SPEC_VERSION
 from markstep.spec.alphabet import Bound
 from markstep.spec.design import Design
 from markstep.spec.estimate import estimated_nodes
@@ -72,6 +74,8 @@ def explore_report(
     if claims:
         unseen = [id for id in claims if id in result.unwitnessed]
         report.vacuous = [f"{id}: no state within the bound exercises its premise" for id in unseen]
+    if files.html is not None:
+        write_walk(search, files.html, report, command)
     return report
 
 
@@ -98,6 +102,7 @@ def graph_report(design: Design, claims: Sequence[str]) -> Report:
 def report_of(result: Exploration, claims: Sequence[str]) -> Report:
     """The findings of an exploration about some claims."""
     report = Report("explore", design=result.design.name, duration_s=result.seconds)
+    report.spec_version = SPEC_VERSION
     report.small_steps = report.steps = result.transitions
     for id in claims:
         found = id in result.counterexamples

@@ -42,6 +42,8 @@ class SearchFiles:
     """Directory for programs that take every move of the space."""
     page: Path | None = None
     """The result as a page of the manual."""
+    html: Path | None = None
+    """The states as a page to walk through."""
 
     def check(self) -> None:
         """Fail before the work. Raises UsageError."""
@@ -111,3 +113,10 @@ def emit_programs(search: Search, directory: Path, report: Report, tell: Tell) -
 def write_page(search: Search, page: Path, command: str) -> None:
     """The result as a page of the manual."""
     write_atomically(page, explored_page(search.result, command))
+
+
+def write_walk(search: Search, page: Path, report: Report, command: str) -> None:
+    """The states as a page to walk through."""
+    from markstep.conformance.html.space import space_page
+
+    write_atomically(page, space_page(search, report, command))

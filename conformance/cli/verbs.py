@@ -5,6 +5,7 @@ import os
 import platform
 import secrets
 import shlex
+from dataclasses import replace
 from importlib import import_module
 from importlib.metadata import entry_points
 from importlib.util import find_spec
@@ -135,6 +136,8 @@ def explore_verb(
     files = SearchFiles(**paths)
     files.check()
     outputs.check()
+    if not claims or any(claim in CLAIMS for claim in claims):  # states are visited
+        files.html, outputs = outputs.html, replace(outputs, html=None)
     command = again(
         "explore",
         design=design,

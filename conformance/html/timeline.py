@@ -7,15 +7,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from markstep.conformance.show import show, show_observation, tensor
+from markstep.conformance.show import show, show_end, tensor
 from markstep.spec.design import DESIGNS, Design
 from markstep.spec.invariants import CLAIMS, Claim
-from markstep.spec.machine import ACTIONS, ENVIRONMENT, AnyAction
-from markstep.spec.observe import abstract_state, outcome
+from markstep.spec.machine import ACTIONS, AnyAction
+from markstep.spec.observe import abstract_state
 from markstep.spec.rules.transfer import buffers_in_use
 from markstep.spec.state import Phase, State, has, rows
 from markstep.spec.trace import Trace
-from markstep.spec.vocabulary import AbstractState, ErrorKind, TensorName
+from markstep.spec.vocabulary import AbstractState, TensorName
 
 SmallStep: TypeAlias = tuple[State, AnyAction, State]
 """Before, action, after."""
@@ -96,7 +96,7 @@ def timeline(
         if number == failing and len(parts) > 1:
             moments += parts_of(number, parts, DESIGNS[design], CLAIMS.get(claim))
             continue
-        how, state = ended(before, action, after), after or before
+        how, state = show_end(before, action, after), after or before
         moments.append(moment(number, action, state, how, wrong=number == failing))
     return moments
 
@@ -108,7 +108,7 @@ def parts_of(
     broken = [i for i, s in enumerate(steps) if claim and not claim.holds(*s, design)]
     wrong = broken[0] if broken else len(steps) - 1
     for i, (before, action, after) in enumerate(steps):
-        how = ended(before, action, after)
+        how = show_end(before, action, after)
         yield moment(number, action, after, how, part=i, wrong=i == wrong)
 
 
@@ -118,17 +118,6 @@ def moment(
     """What can be drawn of a state."""
     seen, held = dict(tensors(state)), dict(buffers(state))
     return Moment(number, action, how, state, seen, held, part, wrong)
-
-
-def ended(before: State, action: AnyAction, after: State | None) -> str:
-    """How a step ended, where that is worth a word."""
-    if after is None:
-        return "not possible here"
-    if after.device.crashed and not before.device.crashed:
-        return "the process dies"
-    if after.call.phase != Phase.IDLE or isinstance(action, ENVIRONMENT):
-        return ""
-    return show_observation(outcome(after)) if after.raised != ErrorKind.NONE else ""
 
 
 def tensors(state: State) -> Iterator[tuple[TensorName, Seen]]:

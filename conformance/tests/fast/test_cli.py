@@ -289,3 +289,43 @@ def test_list_names_everything(markstep: Markstep) -> None:
         assert name in out
     code, out, _ = markstep("list", "claims", "--json")
     assert json.loads(out)["claims"][0]["id"] == "I01"
+
+
+# ---- help -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("verb", cli.EXAMPLES, ids=lambda verb: verb.__name__)
+def test_help_of_a_verb_ends_with_examples_and_exit_codes(markstep: Markstep, verb: Any) -> None:
+    code, out, _ = markstep(verb.__name__.rstrip("_"), "--help")
+    assert code == 0
+    for example in cli.EXAMPLES[verb]:
+        assert f"\n  {example}\n" in out
+    assert "Exit codes: 0 conforms" in out
+
+
+EXAMPLES = [
+    example
+    for examples in cli.EXAMPLES.values()
+    for example in examples
+    if not example.startswith(("markstep monitor", "markstep bench", "markstep prove"))
+]
+"""Those that take seconds and no logs."""
+
+
+@pytest.mark.parametrize("example", EXAMPLES)
+def test_the_examples_of_help_run(markstep: Markstep, example: str) -> None:
+    save("trace.itf.json", *GOOD)
+    Path("markstep-out").mkdir()
+    save("markstep-out/t.itf.json", *GOOD)
+    code, _, err = markstep(*example.split()[1:])
+    assert err == ""
+    assert code in (ExitCode.CONFORMS, ExitCode.VIOLATES)
+
+
+PARSED = [e for examples in cli.EXAMPLES.values() for e in examples if e not in EXAMPLES]
+
+
+@pytest.mark.parametrize("example", PARSED)
+def test_the_other_examples_are_understood(example: str) -> None:
+    verb, bound, _ = cli.app.parse_args(example.split()[1:], exit_on_error=False)
+    assert verb in cli.EXAMPLES and bound.arguments

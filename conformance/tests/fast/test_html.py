@@ -22,6 +22,7 @@ from markstep.conformance.report.summary import summary
 from markstep.conformance.verdict import Verdict
 from markstep.spec.design import SOUND, TORCH_XLA_2_9
 from markstep.spec.rules.sync import Collect
+from markstep.spec.trace import Trace, dumps
 from markstep.spec.vocabulary import (
     AbstractState,
     Apply,
@@ -205,8 +206,9 @@ def test_a_summary_is_short_and_cannot_be_broken_by_what_it_reports() -> None:
 def test_every_file_that_is_asked_for_is_written(markstep: Markstep) -> None:
     wanted = ["--html", "r.html", "--badge", "b.svg", "--summary", "s.md", "--quiet"]
     Path("s.md").write_text("# Job\n", encoding="utf-8")
-    code, out, err = markstep("explore", "--actions", "2", "--families", "core", *wanted)
+    Path("t.itf.json").write_text(dumps(Trace((FAILS[0], ReadOne(T0)))), encoding="utf-8")
+    code, out, err = markstep("replay", "t.itf.json", *wanted)
     assert (code, err, out.count("\n")) == (0, "", 1)
-    assert "markstep explore: ✓ conforms" in checked(Path("r.html").read_text("utf-8")).text
+    assert "markstep replay: ✓ conforms" in checked(Path("r.html").read_text("utf-8")).text
     assert "conforms" in Path("b.svg").read_text("utf-8")
-    assert Path("s.md").read_text("utf-8").startswith("# Job\n## markstep explore: conforms\n")
+    assert Path("s.md").read_text("utf-8").startswith("# Job\n## markstep replay: conforms\n")

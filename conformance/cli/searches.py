@@ -1,0 +1,158 @@
+"""The verbs that search: every state, every program, every proof, every order of two threads."""
+
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from markstep.conformance.cli.options import OUT, Design, Out, whole, with_traces
+from markstep.conformance.cli.outputs import Reported
+from markstep.conformance.exit_codes import ExitCode
+
+
+def explore(
+    *,
+    design: Design = "sound",
+    records: Annotated[int, Parameter(converter=whole, help="At most so many live records.")] = 2,
+    buffers: Annotated[
+        int, Parameter(converter=whole, help="At most so many buffer records in use.")
+    ] = 3,
+    actions: Annotated[
+        int | None,
+        Parameter(converter=whole, help="At most so many program actions and failures on a path."),
+    ] = None,
+    syncs: Annotated[
+        int | None, Parameter(converter=whole, help="At most so many calls on a path.")
+    ] = None,
+    families: Annotated[
+        list[str] | None, Parameter(help="Only these groups of actions; default: all.", negative="")
+    ] = None,
+    max_states: Annotated[
+        int, Parameter(converter=whole, help="Stop there; then inconclusive.")
+    ] = 2_000_000,
+    max_memory: Annotated[
+        int, Parameter(converter=whole, help="Stop at so many MiB; then inconclusive.")
+    ] = 8_000,
+    processes: Annotated[
+        int,
+        Parameter(converter=whole, help="Processes that search; the result does not depend on it."),
+    ] = 1,
+    claim: Annotated[
+        list[str] | None, Parameter(help="Only these invariants.", negative="")
+    ] = None,
+    emit_tests: Annotated[
+        Path | None, Parameter(help="Write programs that take every step found to this directory.")
+    ] = None,
+    checkpoint: Annotated[
+        Path | None, Parameter(help="Save the search to this file, also on Ctrl-C.")
+    ] = None,
+    resume: Annotated[
+        Path | None, Parameter(help="Go on with the search that was saved in this file.")
+    ] = None,
+    write: Annotated[
+        Path | None, Parameter(help="Write the result as a page of the manual to this file.")
+    ] = None,
+    out: Out = OUT,
+    reported: Reported = None,
+) -> ExitCode:
+    """Visit every reachable state up to a bound; shortest counterexample of what fails."""
+    from markstep.conformance.cli.verbs import explore_verb
+
+    limits = {
+        "records": records,
+        "buffers": buffers,
+        "actions": actions,
+        "syncs": syncs,
+        "max_states": max_states,
+        "max_memory": max_memory,
+        "processes": processes,
+    }
+    paths = {"checkpoint": checkpoint, "resume": resume, "emit": emit_tests, "page": write}
+    outputs = with_traces(reported, out)
+    return explore_verb(design, limits, families or [], claim or [], paths, outputs)
+
+
+def refine(
+    x: Annotated[str, Parameter(name="X", help="The design that is asked about.")],
+    y: Annotated[
+        str, Parameter(name="Y", help="The design to compare with, or `contract`: eager execution.")
+    ],
+    /,
+    *,
+    records: Annotated[int, Parameter(converter=whole, help="At most so many live records.")] = 2,
+    buffers: Annotated[
+        int, Parameter(converter=whole, help="At most so many buffer records in use under X.")
+    ] = 3,
+    actions: Annotated[
+        int,
+        Parameter(converter=whole, help="At most so many actions of a program, with failures."),
+    ] = 4,
+    families: Annotated[
+        list[str] | None, Parameter(help="Only these groups of actions; default: all.", negative="")
+    ] = None,
+    never: Annotated[
+        list[str] | None, Parameter(help="Only programs to which this never happens.", negative="")
+    ] = None,
+    conditions: Annotated[
+        bool, Parameter(help="Find what must never happen, at least.", negative="")
+    ] = False,
+    max_states: Annotated[
+        int, Parameter(converter=whole, help="Stop there; then inconclusive.")
+    ] = 2_000_000,
+    write: Annotated[
+        Path | None, Parameter(help="Write the conditions as a page of the manual to this file.")
+    ] = None,
+    out: Out = OUT,
+    reported: Reported = None,
+) -> ExitCode:
+    """Run every program up to a bound under two designs: shortest one that differs to a user."""
+    from markstep.conformance.cli.verbs import refine_verb
+
+    limits: dict[str, int | None] = {
+        "records": records,
+        "buffers": buffers,
+        "actions": actions,
+        "max_states": max_states,
+    }
+    outputs, designs = with_traces(reported, out), (x, y)
+    return refine_verb(designs, limits, families or [], never or [], conditions, write, outputs)
+
+
+def prove(
+    *claims: Annotated[str, Parameter(name="CLAIM", help="Invariants; default: all.")],
+    design: Design = "sound",
+    records: Annotated[int, Parameter(converter=whole, help="At most so many live records.")] = 2,
+    buffers: Annotated[
+        int, Parameter(converter=whole, help="At most so many buffer records in use.")
+    ] = 3,
+    by: Annotated[str, Parameter(help="z3, or enumeration of the states that matter.")] = "z3",
+    write: Annotated[Path | None, Parameter(help="Write the verdicts as Markdown.")] = None,
+) -> ExitCode:
+    """Prove invariants by induction over every state within a bound on rows."""
+    from markstep.conformance.cli.proving import prove_verb
+    from markstep.conformance.cli.verbs import the_design
+
+    return prove_verb(the_design(design), claims, records, buffers, by, write)
+
+
+def threads(
+    *,
+    programs: Annotated[int, Parameter(converter=whole, help="So many programs.")] = 100,
+    interruptions: Annotated[
+        int | None,
+        Parameter(converter=whole, help="At most so many in an order; see also --all."),
+    ] = 1,
+    every: Annotated[
+        bool, Parameter(name="--all", help="Every order, whatever its interruptions.", negative="")
+    ] = False,
+    seed: Annotated[int, Parameter(converter=whole, help="Number of the first program.")] = 0,
+    order: Annotated[
+        str | None, Parameter(help="Play this order of that program once more.")
+    ] = None,
+    stress: Annotated[float, Parameter(help="Then free threads for so many seconds.")] = 0,
+) -> ExitCode:
+    """Play programs of two threads in every order: the law must explain what they see."""
+    from markstep.conformance.cli.interleaving import Amount, threads_verb
+
+    bound = None if every else interruptions
+    return threads_verb(Amount(programs, seed, bound, stress), order)
