@@ -23,6 +23,7 @@ MARKS = {
     Verdict.ERROR: "!",
     Verdict.INCONCLUSIVE: "?",
     Verdict.UNSUPPORTED: "–",
+    Verdict.FLAKY: "~",
 }
 """Verdicts are never told by colour alone."""
 PICTURES = 50
@@ -169,7 +170,12 @@ def texts(failure: Failure, id: str) -> Iterator[Element]:
     if failure.replay:
         yield tag("h4", "See it again")
         yield copied(failure.replay, f"{id}-replay", "Copy the replay command")
-    more = {"known as": failure.issue, "trace": failure.trace_file, "code": failure.code_file}
+    more = {
+        "program": failure.shortening,
+        "known as": failure.issue,
+        "trace": failure.trace_file,
+        "code": failure.code_file,
+    }
     pairs = [(tag("dt", name), tag("dd", value)) for name, value in more.items() if value]
     if pairs:
         yield tag("dl", [item for pair in pairs for item in pair], class_="facts")

@@ -158,6 +158,14 @@ def test_odd_failures_make_a_page_too(odd: Failure) -> None:
     page_of(odd, odd)
 
 
+@pytest.mark.parametrize("verdict", Verdict)
+def test_every_verdict_has_a_mark_and_a_colour(verdict: Verdict) -> None:
+    found = Report("run", steps=9, verdict=verdict, failures=[failure(verdict=verdict)])
+    text = report_page(found)
+    assert f'class="verdict v-{verdict.value}"' in text and f".v-{verdict.value}" in text
+    checked(text)
+
+
 def test_a_run_with_failures_and_counterexamples_of_searches_make_a_page() -> None:
     found = check("model", design=TORCH_XLA_2_9, profile="tiny", seed=1, most_failures=6)
     path = (CreateFromHost(T0, (1,), (1,)), Sync((T0,)), Collect())
