@@ -38,10 +38,12 @@ read = default.read
 read_many = default.read_many
 rng_state = default.rng_state
 run_cached = default.run_cached
+run_stablehlo = default.run_stablehlo
 set_donation = default.set_donation
 set_donor_config = default.set_donor_config
 set_rng_state = default.set_rng_state
 set_seed = default.set_seed
+stablehlo = default.stablehlo
 sync = default.sync
 sync_live = default.sync_live
 tensor = default.tensor
@@ -75,10 +77,12 @@ __all__ = [
     "read_many",
     "rng_state",
     "run_cached",
+    "run_stablehlo",
     "set_donation",
     "set_donor_config",
     "set_rng_state",
     "set_seed",
+    "stablehlo",
     "sync",
     "sync_live",
     "tensor",

@@ -10,7 +10,16 @@ import jax
 import numpy as np
 import numpy.typing as npt
 
-from markstep.impl import cached, device, donation, inspection, randomness, reading, trace
+from markstep.impl import (
+    cached,
+    device,
+    donation,
+    hlo,
+    inspection,
+    randomness,
+    reading,
+    trace,
+)
 from markstep.impl.aval import Aval, HostArray, aval_of, host_array
 from markstep.impl.context import Context, Inject, InlineScalars
 from markstep.impl.errors import bad_argument
@@ -203,6 +212,12 @@ class Executor:
         results = cached.run_cached(ctx, self._records(tensors))
         return [Tensor(ctx, record) for record in results]
 
+    def run_stablehlo(self, module: bytes | str, tensors: Iterable[Tensor]) -> list[Tensor]:
+        """Run a StableHLO module (text, bytecode, or of ``jax.export``): a tensor per result."""
+        ctx = self._ctx
+        results = hlo.run(ctx, module, self._records(tensors))
+        return [Tensor(ctx, record) for record in results]
+
     def clear_pending(self) -> None:
         """Forget all pending work; what was pending has no value any more."""
         cached.clear_pending(self._ctx)
@@ -254,6 +269,10 @@ class Executor:
     def dump_graph(self, tensors: Iterable[Tensor]) -> str:
         """The pending graph as text. Changes nothing."""
         return inspection.dump_graph(self._ctx, self._records(tensors))
+
+    def stablehlo(self, tensors: Iterable[Tensor], form: hlo.Form = "text") -> str | bytes:
+        """The pending graph as a StableHLO module, "text" or portable "bytecode", or as "hlo"."""
+        return hlo.dump(self._ctx, self._records(tensors), form)
 
     def describe(self, tensor: Tensor) -> inspection.Description:
         """What a tensor is made of right now. Never executes, never waits."""

@@ -90,6 +90,11 @@ def _body(graph: Graph, arguments: list[int], results: list[int]) -> Callable[..
     return lazy_step
 
 
+def function_of(graph: Graph) -> Callable[..., Any]:
+    """The graph as a function of its parameters, as it is compiled without donors."""
+    return _body(graph, list(range(len(graph.parameters))), list(range(len(graph.roots))))
+
+
 def _led_by(first: list[int], count: int) -> list[int]:
     """The numbers below ``count``, some of them first."""
     return list(dict.fromkeys([*first, *range(count)]))
