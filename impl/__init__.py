@@ -14,6 +14,8 @@ thread and initialises no device.
 from markstep.impl.errors import ExecutorError
 from markstep.impl.executor import Executor
 from markstep.impl.inspection import Description
+from markstep.impl.layout import Layout
+from markstep.impl.mesh import Mesh
 from markstep.impl.randomness import RngState
 from markstep.impl.tensors import Tensor
 
@@ -21,15 +23,19 @@ default = Executor()
 
 allow_execution = default.allow_execution
 apply = default.apply
+bind_data = default.bind_data
 call = default.call
 clear_cache = default.clear_cache
 clear_pending = default.clear_pending
+clear_sharding = default.clear_sharding
 describe = default.describe
 dump_graph = default.dump_graph
 evict = default.evict
 full = default.full
 get_seed = default.get_seed
 graph_hash = default.graph_hash
+load_shards = default.load_shards
+mark_sharding = default.mark_sharding
 mark_step = default.mark_step
 normal = default.normal
 placeholder = default.placeholder
@@ -43,11 +49,13 @@ set_donation = default.set_donation
 set_donor_config = default.set_donor_config
 set_rng_state = default.set_rng_state
 set_seed = default.set_seed
+sharding_of = default.sharding_of
 stablehlo = default.stablehlo
 sync = default.sync
 sync_live = default.sync_live
 tensor = default.tensor
 uniform = default.uniform
+use_spmd = default.use_spmd
 wait_device = default.wait_device
 warm_up = default.warm_up
 
@@ -55,13 +63,17 @@ __all__ = [
     "Description",
     "Executor",
     "ExecutorError",
+    "Layout",
+    "Mesh",
     "RngState",
     "Tensor",
     "allow_execution",
     "apply",
+    "bind_data",
     "call",
     "clear_cache",
     "clear_pending",
+    "clear_sharding",
     "default",
     "describe",
     "dump_graph",
@@ -69,6 +81,8 @@ __all__ = [
     "full",
     "get_seed",
     "graph_hash",
+    "load_shards",
+    "mark_sharding",
     "mark_step",
     "normal",
     "placeholder",
@@ -82,11 +96,13 @@ __all__ = [
     "set_donor_config",
     "set_rng_state",
     "set_seed",
+    "sharding_of",
     "stablehlo",
     "sync",
     "sync_live",
     "tensor",
     "uniform",
+    "use_spmd",
     "wait_device",
     "warm_up",
 ]

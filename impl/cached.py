@@ -10,10 +10,11 @@ from markstep.impl.device import start, wait_idle
 from markstep.impl.donation import find_donors
 from markstep.impl.execution import Execution
 from markstep.impl.graph import Graph, digest, discover
+from markstep.impl.loading import make_ready
 from markstep.impl.lower import Program
 from markstep.impl.node import Buffer
 from markstep.impl.record import Record
-from markstep.impl.syncing import collect, deliver, gather, pending
+from markstep.impl.syncing import collect, deliver, gather, lay_out, pending
 
 
 def _walk(records: list[Record]) -> tuple[list[Record], Graph]:
@@ -40,7 +41,7 @@ def graph_hash(ctx: Context, records: list[Record]) -> str:
     with ctx.lock:
         _, graph = _walk(records)
         collect(ctx, records, force=False)
-        return digest(graph.key(()))
+        return digest(graph.key((), ctx.spmd))
 
 
 def run_cached(ctx: Context, records: list[Record]) -> list[Record]:
@@ -74,6 +75,7 @@ def run_cached(ctx: Context, records: list[Record]) -> list[Record]:
 
 def _launch(ctx: Context, program: Program, graph: Graph) -> list[Record]:
     """A fresh record for each result: a placeholder that can give its recipe back."""
+    make_ready(ctx, graph.parameters)
     execution = Execution(program, list(graph.parameters), [], [], waited=False)
     execution.counted = False
     results = []
@@ -84,6 +86,7 @@ def _launch(ctx: Context, program: Program, graph: Graph) -> list[Record]:
         execution.outputs.append(record.id)
         record.handle = placeholder
         results.append(record)
+    lay_out(execution.placeholders, program.layouts)
     start(ctx, execution)
     return results
 

@@ -12,6 +12,7 @@ from markstep.impl.execution import InjectedFailure
 from markstep.impl.graph import Graph, Key
 from markstep.impl.lower import Alias, Program, compile_graph
 from markstep.impl.ops import remember
+from markstep.impl.partitioned import compile_partitioned
 from markstep.impl.pattern import pattern_of
 from markstep.impl.record import Record
 from markstep.spec.vocabulary import ErrorKind
@@ -29,7 +30,7 @@ def look_up(
 
     Raises REFUSED and COMPILE_FAILED, with nothing changed but the counters of the miss.
     """
-    key = graph.key(donors)
+    key = graph.key(donors, ctx.spmd)
     program = ctx.cache.get(key)
     if program is not None:
         ctx.count("CachedCompile", count_hit)
@@ -61,6 +62,8 @@ def _compile(
         if ctx.inject.take_compile():
             raise InjectedFailure("the compilation was made to fail")
         mode = ctx.mode if ctx.mode_for is None else ctx.mode_for(key)
+        if ctx.spmd:
+            return compile_partitioned(graph, donors, aliases, mode, ctx.devices)
         return compile_graph(graph, donors, aliases, mode)
     except Exception as cause:
         text = f"a program of {len(graph.nodes)} nodes does not compile: {cause}"

@@ -12,6 +12,8 @@ from operator import attrgetter
 from typing import Final, Literal, TypeAlias
 from weakref import ReferenceType, ref
 
+import jax
+
 from markstep.impl.aval import Aval
 from markstep.impl.cache import ProgramCache
 from markstep.impl.execution import Execution
@@ -28,11 +30,15 @@ COUNTERS: Final = (
     "CreateDataHandles",
     "DeviceDataCacheMiss",
     "ExecuteComputation",
+    "ExecuteReplicated",
     "InputOutputAliasCount.n",
     "InputOutputAliasCount.sum",
     "MarkStep",
+    "OutboundData",
+    "ReplicateShardedData",
     "SyncTensorsToData",
     "UncachedCompile",
+    "XlaMarkSharding",
     "XlaSetBufferDonation",
 )
 """Counters under torch_xla's names. A value metric has a count and a sum of its samples. The two
@@ -69,6 +75,7 @@ class Context:
     """The state of one device. ``lock`` guards everything in it; ``idle`` is told of each end.
 
     ``running`` is the execution that owns the device, if any (torch_xla's device locker).
+    ``spmd``: programs run on all of ``devices``, which are known from then on.
     """
 
     def __init__(
@@ -77,12 +84,16 @@ class Context:
         manual: bool,
         cache_size: int,
         inline_scalars: InlineScalars = "special",
+        devices: int | None = None,
     ) -> None:
         self.lock = threading.RLock()
         self.idle = threading.Condition(self.lock)
         self.mode: CompileMode = mode
         self.mode_for: Callable[[Key], CompileMode] | None = None
         self.manual = manual
+        self.wanted_devices = devices
+        self.spmd = False
+        self.devices: tuple[jax.Device, ...] = ()
         self.created = 0
         self.live: dict[ReferenceType[Record], None] = {}
         self.forget = self.live.pop

@@ -135,7 +135,8 @@ def _commit(ctx: Context, execution: Execution, results: Sequence[Array]) -> Non
         placeholder.recipe = None
     delete(execution.donors)
     execution.arguments.clear()
-    ctx.count("ExecuteComputation", execution.counted)
+    ran = "ExecuteReplicated" if execution.program.layouts else "ExecuteComputation"
+    ctx.count(ran, execution.counted)
     ctx.count("CreateDataHandles", len(results))
 
 

@@ -29,19 +29,21 @@ from markstep.impl.lower import CompileMode
 from markstep.impl.node import Node
 from markstep.impl.randomness import RngState
 from markstep.impl.record import Record
+from markstep.impl.spmd import SpmdCalls
 from markstep.impl.syncing import deliver, sync_live, sync_records
 from markstep.impl.table import TABLE, named
 from markstep.impl.tensors import Tensor
 
 
-class Executor:
-    """A lazy executor for one device.
+class Executor(SpmdCalls):
+    """A lazy executor for one device, or for several that work as one (``use_spmd``).
 
     ``compile_mode``: "xla" compiles each graph to one program; "interpret" runs the same graph
     op by op, behind the same key, cache, donation and errors. ``manual``: no worker thread; an
     execution stays pending until ``complete()`` or ``fail()``, or until a call must wait for it.
     ``inline_scalars``: which numbers are part of the program; the others are parameters, so that
-    graphs that differ in them share one program.
+    graphs that differ in them share one program. ``devices``: how many there are in SPMD mode;
+    None: all that JAX has.
     """
 
     def __init__(
@@ -50,13 +52,16 @@ class Executor:
         manual: bool = False,
         cache_size: int = 2048,
         inline_scalars: InlineScalars = "special",
+        devices: int | None = None,
     ) -> None:
         if compile_mode not in ("xla", "interpret"):
             raise ValueError(f"compile_mode is 'xla' or 'interpret', not {compile_mode!r}")
         if inline_scalars not in ("special", "all", "none"):
             given = f"not {inline_scalars!r}"
             raise ValueError(f"inline_scalars is 'special', 'all' or 'none', {given}")
-        self._ctx = Context(compile_mode, manual, cache_size, inline_scalars)
+        if devices is not None and devices < 1:
+            raise ValueError(f"there is at least one device, not {devices}")
+        self._ctx = Context(compile_mode, manual, cache_size, inline_scalars, devices)
 
     # -- tensors ------------------------------------------------------------------------------
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from markstep.impl.aval import Aval
+from markstep.impl.layout import REPLICATED, Layout
 from markstep.impl.node import Buffer, Node
 from markstep.impl.ops import Op
 
@@ -18,23 +19,27 @@ class Form(NamedTuple):
 
     ``arities`` are the number of roots and the number of operands of each op. ``places`` say what
     the uses are, that is the roots and then those operands, one after the other: n for the n-th
-    op, ~n for the n-th parameter.
+    op, ~n for the n-th parameter. ``layouts``: how the parameters lie on the devices.
     """
 
     ops: tuple[Op, ...]
     arities: tuple[int, ...]
     places: tuple[int, ...]
     parameters: tuple[Aval, ...]
+    layouts: tuple[Layout | None, ...]
 
 
 class Key(NamedTuple):
-    """What decides which program is run: the form of the graph and the parameters given away."""
+    """What decides which program is run: the form of the graph, the parameters given away, and
+    whether it runs on all devices (SPMD mode)."""
 
     ops: tuple[Op, ...]
     arities: tuple[int, ...]
     places: tuple[int, ...]
     parameters: tuple[Aval, ...]
+    layouts: tuple[Layout | None, ...]
     donors: tuple[int, ...]
+    spmd: bool
 
 
 @dataclass(slots=True)
@@ -49,9 +54,15 @@ class Graph:
     parameters: list[Buffer]
     form: Form
 
-    def key(self, donors: Sequence[int]) -> Key:
-        """The key of the program that computes the roots and consumes the donors."""
-        return Key(*self.form, tuple(donors))
+    def key(self, donors: Sequence[int], spmd: bool) -> Key:
+        """The key of the program that computes the roots and consumes the donors.
+
+        On several devices a parameter without a layout is replicated.
+        """
+        if spmd:
+            layouts = tuple([found or REPLICATED for found in self.form.layouts])
+            return Key(*self.form[:-1], layouts, tuple(donors), spmd)
+        return Key(*self.form, tuple(donors), spmd)
 
 
 def discover(roots: list[Node]) -> Graph:
@@ -81,6 +92,7 @@ def discover(roots: list[Node]) -> Graph:
         tuple(map(len, uses)),
         tuple(places),
         tuple([buffer.aval for buffer in parameters]),
+        tuple([buffer.layout for buffer in parameters]),
     )
     return Graph(roots, nodes, parameters, form)
 

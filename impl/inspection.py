@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from markstep.impl.context import Context
 from markstep.impl.graph import post_order
+from markstep.impl.layout import Layout
 from markstep.impl.node import Buffer, Node
 from markstep.impl.record import Record
 from markstep.spec.vocabulary import BufferStatus, IrKind
@@ -20,6 +21,7 @@ class Description:
     behind it (None without a handle, for a placeholder and for a deleted buffer). ``stub``: the
     handle is a placeholder that nothing will fill. ``owner``, ``read_only`` and ``donate`` are
     those of the handle or, without one, of the leaf. ``failed``: it carries an untold failure.
+    ``spec`` is the annotation; ``layout`` says how the data of the handle lie on several devices.
     """
 
     record: int
@@ -36,6 +38,8 @@ class Description:
     owner: int | None
     read_only: bool
     donate: bool
+    spec: Layout | None
+    layout: Layout | None
 
 
 def describe(ctx: Context, record: Record) -> Description:
@@ -61,6 +65,8 @@ def describe(ctx: Context, record: Record) -> Description:
             owner=None if shown is None else shown.owner,
             read_only=shown is not None and shown.read_only,
             donate=shown is not None and shown.donate,
+            spec=record.spec,
+            layout=None if handle is None else handle.layout,
         )
 
 

@@ -3,17 +3,19 @@
 Source: LoweringContext, XLAGraphExecutor::Compile; semantics.md §3 (62), §8.2.
 """
 
+from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal, TypeAlias
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from markstep.impl import memory
-from markstep.impl.aval import Array, Aval
+from markstep.impl.aval import Array, Aval, HostArray
 from markstep.impl.graph import Graph, post_order
+from markstep.impl.layout import Layout
 from markstep.impl.node import Buffer, Node
 from markstep.impl.ops import Avals, Op, remember
 
@@ -28,11 +30,13 @@ Step: TypeAlias = tuple[Callable[..., Any], tuple[int, ...]]
 class Program:
     """A compiled graph. ``run`` maps the buffers of its parameters to fresh results.
 
-    ``mode`` says how it was compiled. It holds no buffer and no node: programs outlive both.
+    ``mode`` says how it was compiled, ``layouts`` how its results lie if it runs on several
+    devices. It holds no buffer and no node: programs outlive both.
     """
 
     mode: CompileMode
     run: Callable[[Sequence[Buffer]], Sequence[Array]]
+    layouts: Sequence[Layout] = field(default=())
 
 
 def compile_graph(
@@ -43,7 +47,7 @@ def compile_graph(
     ``aliases`` pairs donors with the results that should take over their memory.
     """
     if mode == "interpret":
-        return Program(mode, _interpreted(graph))
+        return Program(mode, interpreted(graph))
     return Program(mode, _jitted(graph, donors, aliases))
 
 
@@ -55,9 +59,9 @@ def _jitted(
     JAX pairs donors with results by their order alone, and a wrong pair costs a copy: so paired
     parameters and results come first, in the same order.
     """
-    arguments = _led_by([donor for donor, _ in aliases], len(graph.parameters))
-    results = _led_by([result for _, result in aliases], len(graph.roots))
-    donated = () if _calls_python(graph) else _usable(graph, donors, aliases)
+    arguments = led_by([donor for donor, _ in aliases], len(graph.parameters))
+    results = led_by([result for _, result in aliases], len(graph.roots))
+    donated = () if calls_python(graph) else usable(*shapes_of(graph), donors, aliases)
     consumed = [place for place, number in enumerate(arguments) if number in donated]
     jitted = jax.jit(_body(graph, arguments, results), donate_argnums=consumed, keep_unused=True)
     avals = [graph.parameters[number].aval for number in arguments]
@@ -80,11 +84,11 @@ def _jitted(
 
 def _body(graph: Graph, arguments: list[int], results: list[int]) -> Callable[..., Any]:
     """The graph as a function for JAX to trace, with its arguments and results in that order."""
-    steps, found = _steps(graph, lambda op, _: op.call)
+    steps, found = steps_of(graph, lambda op, _: op.call)
     place = {number: place for place, number in enumerate(arguments)}
 
     def lazy_step(*given: Any) -> list[Any]:
-        values = _evaluate(steps, [given[place[number]] for number in range(len(given))])
+        values = evaluate(steps, [given[place[number]] for number in range(len(given))])
         return [values[found[number]] for number in results]
 
     return lazy_step
@@ -95,25 +99,25 @@ def function_of(graph: Graph) -> Callable[..., Any]:
     return _body(graph, list(range(len(graph.parameters))), list(range(len(graph.roots))))
 
 
-def _led_by(first: list[int], count: int) -> list[int]:
+def led_by(first: list[int], count: int) -> list[int]:
     """The numbers below ``count``, some of them first."""
     return list(dict.fromkeys([*first, *range(count)]))
 
 
-def _interpreted(graph: Graph) -> Callable[..., Sequence[Array]]:
+def interpreted(graph: Graph) -> Callable[..., Sequence[Array]]:
     """Run the steps one by one: slower than one program, but nothing has to be compiled."""
-    steps, found = _steps(graph, _executable)
+    steps, found = steps_of(graph, _executable)
 
     def run(parameters: Sequence[Buffer]) -> Sequence[Array]:
         with np.errstate(all="ignore"):
-            values = _evaluate(steps, [buffer.value for buffer in parameters])
+            values = evaluate(steps, [on_host(buffer) for buffer in parameters])
         # results must be buffers of their own, even of a parameter or of one another
         return [np.array(values[position]) for position in found]
 
     return run
 
 
-def _steps(
+def steps_of(
     graph: Graph, function: Callable[[Op, Avals], Callable[..., Any]]
 ) -> tuple[list[Step], list[int]]:
     """What to do in order of evaluation, and the positions of the roots."""
@@ -128,7 +132,7 @@ def _steps(
     return steps, [position[root] for root in graph.roots]
 
 
-def _evaluate(steps: list[Step], arguments: Sequence[Any]) -> list[Any]:
+def evaluate(steps: list[Step], arguments: Sequence[Any]) -> list[Any]:
     values = list(arguments)
     for function, operands in steps:
         values.append(function(*[values[operand] for operand in operands]))
@@ -146,7 +150,7 @@ def _executable(op: Op, avals: Avals) -> Callable[..., Any]:
     return found
 
 
-def _calls_python(graph: Graph) -> bool:
+def calls_python(graph: Graph) -> bool:
     """Whether the program may fail after its donors are consumed.
 
     A program that does is compiled without donation, and its donors are deleted when it has
@@ -158,32 +162,73 @@ def _calls_python(graph: Graph) -> bool:
     )
 
 
-def _usable(graph: Graph, donors: Sequence[int], aliases: Sequence[Alias]) -> set[int]:
+def shapes_of(graph: Graph) -> tuple[list[Aval], list[Aval]]:
+    """Those of the parameters, and those of the results."""
+    return [buffer.aval for buffer in graph.parameters], [root.aval for root in graph.roots]
+
+
+def usable(
+    given: Sequence[Aval], results: Sequence[Aval], donors: Sequence[int], aliases: Sequence[Alias]
+) -> set[int]:
     """The donors whose memory some result can take over, as XLA matches them: by shape."""
-    wanted: dict[Aval, int] = {}
-    for root in graph.roots:
-        wanted[root.aval] = wanted.get(root.aval, 0) + 1
-    usable = set()
+    wanted = Counter(results)
+    found = set()
     for donor in dict.fromkeys([*(donor for donor, _ in aliases), *donors]):
-        aval = graph.parameters[donor].aval
-        if wanted.get(aval, 0):
-            wanted[aval] -= 1
-            usable.add(donor)
-    return usable
+        if wanted[given[donor]] > 0:
+            wanted[given[donor]] -= 1
+            found.add(donor)
+    return found
 
 
 def _on_device(buffer: Buffer) -> jax.Array:
     """The contents as a device array; numpy contents (interpreted programs) are moved there."""
     value = buffer.value
     if type(value) is np.ndarray:
-        value = buffer.value = upload(value)
+        value = buffer.value = upload(value).block_until_ready()
     return value  # type: ignore[return-value]
 
 
+def on_host(buffer: Buffer) -> Array:
+    """The contents as one array of their own shape, gathered if they lie on several devices."""
+    value = buffer.value
+    assert value is not None
+    if buffer.layout is None or isinstance(value, np.ndarray):
+        return value
+    return np.asarray(cut_off(np.asarray(value), buffer.aval.shape))
+
+
+def cut_off(value: Any, shape: tuple[int, ...]) -> Any:
+    """An array without the zeros that fill up its pieces."""
+    return value if value.shape == shape else value[tuple(map(slice, shape))]
+
+
 def upload(array: Any) -> jax.Array:
-    """Host to device, into memory of the device's own, before this returns.
+    """Host to the first device, into memory of the device's own.
 
     ``device_put`` shares aligned numpy memory on CPU even when told not to (JAX 0.10); such a
     buffer cannot be reused by a program that it is donated to.
     """
-    return jnp.array(array, copy=True).block_until_ready()
+    return jnp.array(array, copy=True)
+
+
+def upload_to(array: HostArray, device: jax.Device) -> jax.Array:
+    """Host to one of several devices, into memory of its own.
+
+    ``jnp.array`` would compile a copy for every shape and device.
+    """
+    own = _unshareable(array) if device.platform == "cpu" else array
+    sent: jax.Array = jax.device_put(own, device)
+    return sent
+
+
+ALIGNED: Final = 64
+"""XLA shares only memory that begins at a multiple of this."""
+
+
+def _unshareable(array: HostArray) -> HostArray:
+    """A copy that begins where XLA cannot share it."""
+    block = np.empty(array.nbytes + 2 * ALIGNED, np.uint8)
+    begin = -block.ctypes.data % ALIGNED + array.itemsize % ALIGNED
+    copied = block[begin : begin + array.nbytes].view(array.dtype).reshape(array.shape)
+    copied[...] = array
+    return copied

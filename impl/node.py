@@ -10,7 +10,8 @@ import itertools
 from collections.abc import Callable, Iterable
 from typing import Final
 
-from markstep.impl.aval import Array, Aval
+from markstep.impl.aval import Array, Aval, HostArray
+from markstep.impl.layout import Layout
 from markstep.impl.ops import Op, intern
 from markstep.spec.vocabulary import BufferStatus, IrKind
 
@@ -54,10 +55,22 @@ class Buffer(Node):
     ``owner`` is the id of the record that may give the buffer away, None when nobody may
     (torch_xla: no DeviceDataInfo). ``recipe`` is the pending node that a placeholder replaced;
     a running execution will fill the placeholder, and the recipe is kept until then, so that a
-    failure loses nothing. A placeholder without it is a stub.
+    failure loses nothing. ``source`` is host data that are not sent yet: whoever runs a program
+    with the buffer sends them first. A placeholder with neither is a stub. ``layout``: how the
+    contents lie on several devices, now or once they are there; None: on the first one only.
     """
 
-    __slots__ = ("_number", "deleted", "donate", "owner", "read_only", "recipe", "value")
+    __slots__ = (
+        "_number",
+        "deleted",
+        "donate",
+        "layout",
+        "owner",
+        "read_only",
+        "recipe",
+        "source",
+        "value",
+    )
 
     op: Op = LEAF
     operands: tuple[Node, ...] = ()
@@ -66,6 +79,8 @@ class Buffer(Node):
         self.aval = aval
         self.value = value
         self.recipe = recipe
+        self.source: HostArray | None = None
+        self.layout: Layout | None = None
         self.owner: int | None = None
         self.deleted = False
         self.read_only = False
@@ -94,7 +109,12 @@ class Buffer(Node):
     @property
     def is_stub(self) -> bool:
         """A placeholder that nothing will fill."""
-        return self.value is None and not self.deleted and self.recipe is None
+        return not self.deleted and self.lacks_contents
+
+    @property
+    def lacks_contents(self) -> bool:
+        """There are no contents, and none will come: a stub, or given away."""
+        return self.value is None and self.recipe is None and self.source is None
 
 
 def delete(buffers: Iterable[Buffer]) -> None:

@@ -115,7 +115,7 @@ def _in_place_scaled(form: Arithmetic, op: Op) -> Callable[..., Any]:
         if type(other) is not type(self) or other.context is not ctx:
             return plain(self, _scaled(self, other, alpha))
         given = other.record
-        if given.aval is not aval:
+        if given.aval is not aval or record.spec is not None:
             return plain(self, _scaled(self, other, alpha))
         with ctx.lock:
             last, scale = ctx.last_scalar

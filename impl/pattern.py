@@ -104,6 +104,7 @@ def recognise(patterns: Patterns, roots: list[Node]) -> Graph | None:
         [node.op for node in nodes] == list(pattern.form.ops)
         and [leaf.aval for leaf in parameters if type(leaf) is Buffer]
         == list(pattern.form.parameters)
+        and [leaf.layout for leaf in parameters] == list(pattern.form.layouts)
         and pattern.again(uses) == pattern.before(uses)
         and len({*nodes, *parameters}) == len(nodes) + len(parameters)
     )

@@ -19,6 +19,7 @@ from markstep.impl import trace
 from markstep.impl.aval import Aval, aval_of
 from markstep.impl.context import Context
 from markstep.impl.errors import bad_argument
+from markstep.impl.loading import load
 from markstep.impl.node import Buffer, Node, new_node
 from markstep.impl.ops import Op, intern
 from markstep.impl.seeds import ADVANCE, SEED, halves
@@ -47,8 +48,8 @@ def next_seed(ctx: Context) -> Node:
     """The seed for one use (GetRngSeed)."""
     seeds = ctx.seeds
     if seeds.node is None:
-        value = trace.to_device(ctx, halves(seeds.running))
-        seeds.node = Buffer(SEED, value)
+        seeds.node = Buffer(SEED)
+        load(ctx, seeds.node, halves(seeds.running))
     seeds.node = new_node(ADVANCE, (seeds.node,), SEED)
     seeds.advance()
     return seeds.node

@@ -5,11 +5,12 @@ Source: XLATensor::ToTensor, XLAGraphExecutor::GetTensors; semantics.md §2.3 (7
 
 import numpy as np
 
-from markstep.impl.aval import Array, HostArray
+from markstep.impl.aval import Array, Aval, HostArray
 from markstep.impl.context import Context
 from markstep.impl.device import finish, wait_idle
 from markstep.impl.errors import ExecutorError, names
 from markstep.impl.execution import Execution
+from markstep.impl.lower import cut_off
 from markstep.impl.node import Buffer
 from markstep.impl.record import Record
 from markstep.impl.syncing import Config, deliver, schedule, sync_records
@@ -31,7 +32,7 @@ def read_one(ctx: Context, record: Record) -> HostArray:
             deliver(ctx, [record])
             buffer = _buffer_to_show(record)
             if buffer is not None:
-                return download(record, buffer)
+                return download(ctx, record, buffer)
         sync_records(ctx, [record], sync=False, wait=True)
 
 
@@ -56,19 +57,26 @@ def _buffer_to_show(record: Record) -> Buffer | None:
     return record.handle
 
 
-def download(record: Record, buffer: Buffer) -> HostArray:
+def download(ctx: Context, record: Record, buffer: Buffer) -> HostArray:
     """Device to host. Raises NO_VALUE if there is nothing to download."""
     value = buffer.value
+    if buffer.source is not None:
+        return buffer.source.copy()
     if value is None:
         what = "was donated away" if buffer.deleted else "will never be filled"
         text = f"the buffer of {names([record.id])} {what}"
         raise ExecutorError(ErrorKind.NO_VALUE, text)
-    return to_host(value)
+    if buffer.layout is not None and buffer.layout.tiles:
+        ctx.count("ReplicateShardedData")
+    return to_host(value, buffer.aval)
 
 
-def to_host(value: Array) -> HostArray:
-    """A private copy: a view would keep the buffer from being donated, and could be written to."""
-    return np.array(value, copy=True)
+def to_host(value: Array, aval: Aval) -> HostArray:
+    """A private copy: a view would keep the buffer from being donated, and could be written to.
+
+    Pieces are gathered, without what fills them up.
+    """
+    return np.array(cut_off(np.asarray(value), aval.shape), copy=True)
 
 
 def read_many(ctx: Context, records: list[Record]) -> list[HostArray]:
@@ -81,26 +89,26 @@ def read_many(ctx: Context, records: list[Record]) -> list[HostArray]:
     try:
         with ctx.lock:
             deliver(ctx, records)
-            _refuse_stubs(records)
+            _refuse_stubs(ctx, records)
             execution = schedule(ctx, records, Config(force=False, sync=False, wait=True))
             computed = [] if execution is None else execution.outputs
-            ids = [record.id for record in records]
+            wanted = [(record.id, record.aval) for record in records]
             # what is not computed is copied now: later it may be updated, or given away
-            held = [None if r.id in computed else _value(r) for r in records]
+            held = [None if r.id in computed else _value(ctx, r) for r in records]
     finally:
         if execution is not None:
             finish(ctx, execution)
     results = _results(execution)
     return [
-        to_host(results[number]) if array is None else array
-        for number, array in zip(ids, held, strict=True)
+        to_host(results[number], aval) if array is None else array
+        for (number, aval), array in zip(wanted, held, strict=True)
     ]
 
 
-def _refuse_stubs(records: list[Record]) -> None:
+def _refuse_stubs(ctx: Context, records: list[Record]) -> None:
     for record in records:
         if record.handle is not None and record.handle.is_stub:
-            download(record, record.handle)
+            download(ctx, record, record.handle)
 
 
 def _results(execution: Execution | None) -> dict[int, Array]:
@@ -109,10 +117,10 @@ def _results(execution: Execution | None) -> dict[int, Array]:
     return dict(zip(execution.outputs, execution.results, strict=True))
 
 
-def _value(record: Record) -> HostArray:
+def _value(ctx: Context, record: Record) -> HostArray:
     if record.host is not None:
         return record.host.copy()
     buffer = _buffer_to_show(record)
     # what was pending is computed
     assert buffer is not None
-    return download(record, buffer)
+    return download(ctx, record, buffer)

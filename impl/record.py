@@ -5,6 +5,7 @@ Source: torch_xla::XLATensor::Data; semantics.md §1.1, §2.
 
 from markstep.impl.aval import Aval, HostArray
 from markstep.impl.errors import Failure
+from markstep.impl.layout import Layout
 from markstep.impl.node import Buffer, Node
 
 
@@ -14,6 +15,7 @@ class Record:
     ``handle`` is device data, ``ir`` pending work (or a leaf: device data seen as a parameter),
     ``host`` a copy on the host. ``alias_id`` is the id of the record whose buffer the chain of
     in-place updates started from. ``is_cloned``: the leaf is borrowed from another record.
+    ``spec`` is the annotation: how its data are to lie on the devices.
     ``failure``: the last execution that was to compute this and failed, until somebody is told.
 
     An in-place update gives the same object a fresh id and new contents, because every tensor
@@ -31,6 +33,7 @@ class Record:
         "id",
         "ir",
         "is_cloned",
+        "spec",
     )
 
     def __init__(self, number: int, aval: Aval, ir: Node | None = None) -> None:
@@ -42,6 +45,7 @@ class Record:
         self.host: HostArray | None = None
         self.is_cloned = False
         self.failure: Failure | None = None
+        self.spec: Layout | None = None
 
     def own_leaf(self) -> Buffer | None:
         """The buffer behind a leaf of its own (state LEAF), else None."""

@@ -6,6 +6,7 @@ until an execution runs that will replace it (semantics.md §8.3, F1).
 Source: XLAGraphExecutor::SyncTensorsGraphInternal; semantics.md §3 (34-36, 45-63), §4.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from markstep.impl.compile import look_up, refused
@@ -15,6 +16,8 @@ from markstep.impl.donation import Survey, find_donors, survey
 from markstep.impl.errors import ExecutorError, names
 from markstep.impl.execution import Execution
 from markstep.impl.graph import Graph, discover
+from markstep.impl.layout import Layout
+from markstep.impl.loading import make_ready
 from markstep.impl.lower import Program
 from markstep.impl.node import Buffer
 from markstep.impl.pattern import recognise
@@ -145,7 +148,7 @@ def gather(
 
 def require_values(outputs: list[Record], graph: Graph) -> None:
     """Each parameter has a value or will have one. Raises UNMATERIALIZED, else DELETED."""
-    lacking = [b for b in graph.parameters if b.value is None and b.recipe is None]
+    lacking = [b for b in graph.parameters if b.value is None and b.lacks_contents]
     if not lacking:
         return
     what = f"{names(record.id for record in outputs)} cannot be computed: a parameter"
@@ -219,6 +222,7 @@ def _launch(ctx: Context, work: Work, config: Config) -> Execution:
     Source: XLAGraphExecutor::ScheduleSyncTensorsGraph, SetTensorData; semantics.md §3 (51-55).
     """
     parameters = work.graph.parameters
+    make_ready(ctx, parameters)
     execution = Execution(
         work.program,
         list(parameters),
@@ -228,7 +232,7 @@ def _launch(ctx: Context, work: Work, config: Config) -> Execution:
     )
     try:
         if config.force:
-            install(execution, work.outputs)
+            install(execution, work.outputs, work.program.layouts)
         start(ctx, execution)
     except BaseException:
         # an interrupt, or no memory for a placeholder: nothing runs, so nothing may wait for it
@@ -238,10 +242,17 @@ def _launch(ctx: Context, work: Work, config: Config) -> Execution:
     return execution
 
 
-def install(execution: Execution, outputs: list[Record]) -> None:
+def install(execution: Execution, outputs: list[Record], layouts: Sequence[Layout]) -> None:
     """Replace the pending work of each output by a placeholder that remembers it."""
     execution.placeholders = [Buffer(record.aval, None, record.ir) for record in outputs]
+    lay_out(execution.placeholders, layouts)
     for record, placeholder in zip(outputs, execution.placeholders, strict=True):
         record.handle = placeholder
         record.ir = record.host = None
         record.is_cloned = False
+
+
+def lay_out(placeholders: Sequence[Buffer], layouts: Sequence[Layout]) -> None:
+    """Say how the results of a program will lie; nothing to say without SPMD mode."""
+    for placeholder, layout in zip(placeholders, layouts, strict=False):
+        placeholder.layout = layout

@@ -11,12 +11,13 @@ from typing import Any, Final
 
 import numpy as np
 
-from markstep.impl.aval import Array, Aval, HostArray, aval_of
+from markstep.impl.aval import Aval, HostArray, aval_of
 from markstep.impl.context import Context
 from markstep.impl.errors import ExecutorError, bad_argument, names
-from markstep.impl.lower import upload
+from markstep.impl.loading import load
 from markstep.impl.node import Buffer, Node, new_node
 from markstep.impl.ops import Op
+from markstep.impl.partitioned import hint
 from markstep.impl.record import Record
 from markstep.impl.table import constant, named
 from markstep.spec.vocabulary import ErrorKind
@@ -24,22 +25,31 @@ from markstep.spec.vocabulary import ErrorKind
 SCALARS_KEPT: Final = 128
 
 
-def to_device(ctx: Context, array: HostArray) -> Array:
-    """Upload host data; they are copied before this returns."""
-    ctx.count("CreateDataHandles")
-    return array.copy() if ctx.mode == "interpret" else upload(array)
-
-
 def upload_host(ctx: Context, record: Record) -> Buffer:
     """The host copy of a record as a device buffer that nobody owns yet."""
     assert record.host is not None
-    return Buffer(record.aval, to_device(ctx, record.host))
+    return sent(ctx, record, record.host)
+
+
+def sent(ctx: Context, record: Record, array: HostArray) -> Buffer:
+    """Host data as a new buffer, laid out as the record says."""
+    buffer = Buffer(record.aval)
+    buffer.layout = record.spec
+    load(ctx, buffer, array)
+    return buffer
 
 
 def _owned_leaf(ctx: Context, record: Record, array: HostArray) -> Buffer:
     """Host data as a graph parameter that the record owns."""
-    buffer = Buffer(record.aval, to_device(ctx, array))
+    buffer = sent(ctx, record, array)
     buffer.owner = record.id
+    return buffer
+
+
+def unsent(record: Record, array: HostArray) -> Buffer:
+    """Host data as a graph parameter that is sent when a program first takes it."""
+    buffer = Buffer(record.aval)
+    buffer.layout, buffer.source, buffer.owner = record.spec, array, record.id
     return buffer
 
 
@@ -81,6 +91,7 @@ def placeholder(ctx: Context, aval: Aval) -> Record:
 def get_ir(ctx: Context, record: Record) -> Node:
     """The node that stands for the record in a graph; device or host data become a leaf.
 
+    With SPMD mode host data are not sent here, but by the first execution that takes them.
     Source: XLATensor::GetIrValue. Raises LOST if the record has nothing left.
     """
     if record.ir is not None:
@@ -91,8 +102,8 @@ def get_ir(ctx: Context, record: Record) -> Node:
         record.ir = handle
         return handle
     if record.host is not None:
-        record.ir = _owned_leaf(ctx, record, record.host)
-        record.host = None
+        as_leaf = unsent(record, record.host) if ctx.spmd else _owned_leaf(ctx, record, record.host)
+        record.ir, record.host = as_leaf, None
     else:
         raise ExecutorError(ErrorKind.LOST, f"{names([record.id])} has no value left")
     return record.ir
@@ -153,6 +164,8 @@ def assign(ctx: Context, record: Record, node: Node) -> None:
         require(node.aval, record.aval)
     if record.handle is not None or type(record.ir) is Buffer:
         record.alias_id = record.id
+    if record.spec is not None:
+        node = hint(node, record.spec)
     ctx.created = record.id = ctx.created + 1
     # as ``set_ir`` does it for an operation, without the call: every update comes here
     record.handle = record.host = record.failure = None
@@ -165,6 +178,7 @@ def clone(ctx: Context, source: Record) -> Record:
     node = get_ir(ctx, source)
     record = ctx.new_record(source.aval)
     record.set_ir(node)
+    record.spec = source.spec
     return record
 
 
@@ -178,7 +192,8 @@ def copy_into(ctx: Context, target: Record, source: Record) -> None:
             f"cannot copy tensor {source.id} of {source.aval} into {target.id} of {target.aval}"
         )
     borrowed = target is not source or target.is_cloned
-    target.set_ir(get_ir(ctx, source))
+    node = get_ir(ctx, source)
+    target.set_ir(node if target.spec in (None, source.spec) else hint(node, target.spec))
     target.is_cloned &= borrowed
     if type(target.ir) is Buffer:
         target.alias_id = target.id
@@ -256,7 +271,8 @@ def _new_scalar(ctx: Context, value: float, aval: Aval, key: object) -> Node:
         node = ctx.constants[key] = new_node(op, (), aval)
         return node
     ctx.count("DeviceDataCacheMiss")
-    buffer = Buffer(aval, to_device(ctx, np.array(value, dtype)))
+    buffer = Buffer(aval)
+    load(ctx, buffer, np.array(value, dtype))
     buffer.read_only = True
     ctx.scalars[key] = buffer
     if len(ctx.scalars) > SCALARS_KEPT:

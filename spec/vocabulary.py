@@ -64,6 +64,7 @@ class ErrorKind(StrEnum):
     UNKNOWN_GRAPH = "unknown-graph"  # run by hash: no such entry in the cache
     PENDING_INPUT = "pending-input"  # run by hash: an input is pending work
     BAD_ARGUMENT = "bad-argument"  # an action that no program can mean (unknown tensor, shapes)
+    CONFLICT = "conflict"  # another sharding annotation is there and must be cleared first
     CRASH = "crash"  # the process died
 
 

@@ -1,6 +1,7 @@
 """What all tests share: Hypothesis draws the same examples every time; a command line to call;
 the executor."""
 
+import os
 import sys
 from collections.abc import Callable
 from importlib.machinery import ModuleSpec
@@ -9,6 +10,9 @@ from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+# JAX reads it when it starts: sharding is tested on virtual devices
+os.environ.setdefault("XLA_FLAGS", "--xla_force_host_platform_device_count=8")
 
 settings.register_profile(
     "ci",

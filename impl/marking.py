@@ -1,0 +1,168 @@
+"""Annotating tensors, and giving data to those that were traced without.
+
+Every function finds out first whether it can do what is asked; a refused call changes nothing.
+
+Source: torch_xla XLATensor / ShardingUtil (XlaMarkSharding, ClearShardingSpec, load_local_shards);
+semantics.md §2.4, §5; §8.3.
+"""
+
+from collections.abc import Sequence
+
+import jax
+
+from markstep.impl.aval import HostArray, aval_of
+from markstep.impl.context import Context
+from markstep.impl.device import wait_idle
+from markstep.impl.errors import ExecutorError, bad_argument, names
+from markstep.impl.layout import Layout, layout
+from markstep.impl.loading import assembled, load
+from markstep.impl.lower import upload_to
+from markstep.impl.mesh import Mesh, Partition
+from markstep.impl.node import Buffer
+from markstep.impl.partitioned import hint
+from markstep.impl.reading import download
+from markstep.impl.record import Record
+from markstep.impl.syncing import deliver
+from markstep.impl.trace import get_ir, sent, unsent
+from markstep.spec.vocabulary import ErrorKind
+
+
+def use_spmd(ctx: Context) -> None:
+    """From here on programs run on all devices; what is there already is copied to them when a
+    program first takes it. Raises BAD_ARGUMENT if there are fewer devices than were asked for."""
+    if ctx.spmd:
+        return
+    present = jax.local_devices()
+    wanted = ctx.wanted_devices or len(present)
+    if wanted > len(present):
+        text = f"{wanted} devices were asked for, and JAX has {len(present)}"
+        flag = f"XLA_FLAGS=--xla_force_host_platform_device_count={wanted}"
+        raise bad_argument(f"{text} (on a CPU, set {flag} before JAX starts)")
+    wait_idle(ctx)
+    ctx.devices, ctx.spmd = tuple(present[:wanted]), True
+
+
+def layout_on(ctx: Context, record: Record, mesh: Mesh, partition: Partition) -> Layout:
+    """What a mesh and a partition mean for a record. Raises BAD_ARGUMENT if they do not fit."""
+    if not ctx.spmd:
+        raise bad_argument("call use_spmd() before you mark a sharding")
+    count = len(ctx.devices)
+    if sorted(mesh.devices) != list(range(count)):
+        raise bad_argument(f"a mesh has to use each of the {count} devices, not {mesh.devices}")
+    return layout(mesh, partition, record.aval.shape)
+
+
+def mark(ctx: Context, record: Record, wanted: Layout, *, lazy: bool) -> None:
+    """Annotate a record, so that its data lie like this.
+
+    Pending work gets a hint. Host data are sent as pieces: now, or with ``lazy`` by the first
+    execution that takes them. Data of a stub are not there, and need not be. Raises CONFLICT if
+    another annotation would have to be cleared, NO_VALUE if the data were given away.
+    """
+    deliver(ctx, [record])
+    _refuse_conflict(record, wanted)
+    if record.spec is wanted:
+        return
+    if record.handle is not None and record.handle.filling:
+        wait_idle(ctx)
+        deliver(ctx, [record])
+    if record.is_pending():
+        _hint(ctx, record, wanted)
+    else:
+        _mark_data(ctx, record, wanted, lazy)
+    ctx.count("XlaMarkSharding")
+
+
+def _hint(ctx: Context, record: Record, wanted: Layout) -> None:
+    """The record is computed, and then laid out, by the execution to come."""
+    record.set_ir(hint(get_ir(ctx, record), wanted))
+    record.spec = wanted
+
+
+def _refuse_conflict(record: Record, wanted: Layout) -> None:
+    found = record.spec
+    if found is not None and found.tiles and found is not wanted:
+        text = f"{names([record.id])} is annotated {found} and not {wanted}: clear that first"
+        raise ExecutorError(ErrorKind.CONFLICT, text)
+
+
+def _mark_data(ctx: Context, record: Record, wanted: Layout, lazy: bool) -> None:
+    """Host data, device data, or a buffer without contents yet."""
+    buffer = record.handle or record.own_leaf()
+    if buffer is not None and (buffer.is_stub or buffer.source is not None):
+        buffer.layout = record.spec = wanted
+        if not lazy and buffer.source is not None:
+            load(ctx, buffer, buffer.source)
+        return
+    if buffer is not None and buffer.layout is wanted:
+        record.spec = wanted
+        return
+    if record.host is not None:
+        _replace(ctx, record, record.host, wanted, lazy)
+    elif lazy:
+        _hint(ctx, record, wanted)
+    elif buffer is not None:
+        _replace(ctx, record, download(ctx, record, buffer), wanted, lazy)
+
+
+def _replace(ctx: Context, record: Record, host: HostArray, wanted: Layout, lazy: bool) -> None:
+    before = record.spec
+    record.spec = wanted
+    try:
+        leaf = unsent(record, host) if lazy else sent(ctx, record, host)
+    except BaseException:
+        record.spec = before
+        raise
+    leaf.owner = record.alias_id = record.id
+    record.handle, record.ir, record.host, record.is_cloned = None, leaf, None, False
+
+
+def clear(record: Record) -> None:
+    """Forget the annotation; the data stay where they are, and so does a hint in pending work."""
+    record.spec = None
+
+
+def bind(ctx: Context, record: Record, array: HostArray, *, lazy: bool) -> None:
+    """Give a stub its data: what was traced and compiled without them can run now.
+
+    They are sent now or, ``lazy``, by the first execution that takes them. Raises BAD_ARGUMENT if
+    it is no stub, or if shape or element type differ.
+    """
+    buffer = record.handle or record.own_leaf()
+    if buffer is None or not buffer.is_stub:
+        raise bad_argument(f"{names([record.id])} does not wait for data")
+    given = aval_of(array.shape, array.dtype)
+    if given is not record.aval:
+        raise bad_argument(f"cannot give {given} to {names([record.id])} of {record.aval}")
+    if lazy and ctx.spmd:
+        buffer.source = array.copy()
+    else:
+        load(ctx, buffer, array)
+
+
+def load_shards(ctx: Context, record: Record, parts: Sequence[HostArray]) -> None:
+    """Load the piece of each device directly, zeros behind uneven ones included.
+
+    Raises BAD_ARGUMENT unless the record is annotated as cut and these are its pieces.
+    """
+    wanted = record.spec
+    if wanted is None or not wanted.tiles:
+        raise bad_argument(f"{names([record.id])} is not annotated as cut into pieces")
+    shape, dtype = wanted.piece_shape(record.aval.shape), record.aval.dtype
+    if len(parts) != len(ctx.devices) or any(
+        part.shape != shape or part.dtype != dtype for part in parts
+    ):
+        raise bad_argument(
+            f"{names([record.id])} needs {len(ctx.devices)} pieces {aval_of(shape, dtype)}"
+        )
+    deliver(ctx, [record])
+    buffer = record.handle or record.own_leaf()
+    if buffer is None or not buffer.is_stub:
+        buffer = Buffer(record.aval)
+    sent_parts = [upload_to(part, device) for part, device in zip(parts, ctx.devices, strict=True)]
+    buffer.value = assembled(sent_parts, record.aval.shape, wanted, ctx.devices)
+    buffer.layout = wanted
+    ctx.count("CreateDataHandles", len(parts))
+    ctx.count("OutboundData", sum(part.nbytes for part in parts))
+    record.set_data(buffer)
+    record.host = record.failure = None

@@ -1,0 +1,204 @@
+"""Programs that run on all devices: XLA partitions them, by what lies where and by hints.
+
+The shardings of the results are XLA's choice, except where a result is a hint or a parameter.
+JAX takes and gives no uneven pieces; so such arrays go in and out with zeros behind their elements,
+and the program itself cuts them off and adds them.
+
+Source: XLAGraphExecutor::Compile (is_sharded), ShardingUtil::GetOutputSharding; semantics.md §3
+(55, 62), §8.2.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from markstep.impl import memory
+from markstep.impl.aval import Array, Aval, aval_of
+from markstep.impl.graph import Graph
+from markstep.impl.layout import REPLICATED, Layout, chosen, common_mesh
+from markstep.impl.loading import spread
+from markstep.impl.lower import (
+    Alias,
+    CompileMode,
+    Program,
+    calls_python,
+    cut_off,
+    evaluate,
+    interpreted,
+    led_by,
+    steps_of,
+    usable,
+)
+from markstep.impl.mesh import Mesh
+from markstep.impl.node import Buffer, Node, new_node
+from markstep.impl.ops import Avals, Op, intern
+from markstep.impl.shapes import same
+
+Devices = tuple[jax.Device, ...]
+HINT: Final = "sharding_hint"
+
+
+def hint(node: Node, layout: Layout) -> Node:
+    """The same value, asked to lie on the devices like this (``ShardHint``)."""
+    attrs = {"layout": layout}
+    op = intern(HINT, _unchanged, attrs, rule=same, on_host=_unchanged, unique=True)
+    return new_node(op, (node,), node.aval)
+
+
+def _unchanged(x: Any, layout: Layout) -> Any:
+    return x
+
+
+def wanted_layout(node: Node) -> Layout | None:
+    """How a result is to lie, if that is not left to XLA."""
+    if isinstance(node, Buffer):
+        return node.layout or REPLICATED
+    found = node.op.attrs.get("layout") if node.op.name == HINT else None
+    return found if isinstance(found, Layout) else None
+
+
+def compile_partitioned(
+    graph: Graph,
+    donors: Sequence[int],
+    aliases: Sequence[Alias],
+    mode: CompileMode,
+    devices: Devices,
+) -> Program:
+    """As ``compile_graph``, for all devices."""
+    wanted = [wanted_layout(root) for root in graph.roots]
+    if mode == "interpret":
+        # nothing is partitioned: where it is asked for, that is what we say, elsewhere we copy
+        return Program(mode, interpreted(graph), [found or REPLICATED for found in wanted])
+    return _partitioned(graph, donors, aliases, devices, wanted)
+
+
+def _partitioned(
+    graph: Graph,
+    donors: Sequence[int],
+    aliases: Sequence[Alias],
+    devices: Devices,
+    wanted: list[Layout | None],
+) -> Program:
+    arguments = led_by([donor for donor, _ in aliases], len(graph.parameters))
+    results = led_by([result for _, result in aliases], len(graph.roots))
+    layouts = [buffer.layout or REPLICATED for buffer in graph.parameters]
+    hints = [found for node in graph.nodes if (found := wanted_layout(node)) is not None]
+    meshes = common_mesh([*layouts, *hints], len(devices))
+
+    def asked(layout: Layout | None) -> Any:
+        return None if layout is None else layout.sharding(meshes[layout], devices)
+
+    donated = () if calls_python(graph) else _consumable(graph, donors, aliases, wanted)
+    jitted = jax.jit(
+        _body(graph, arguments, results, wanted, meshes, devices),
+        donate_argnums=[place for place, number in enumerate(arguments) if number in donated],
+        out_shardings=[asked(wanted[number]) for number in results],
+        keep_unused=True,
+    )
+    structs = [
+        jax.ShapeDtypeStruct(  # type: ignore[no-untyped-call]
+            layouts[n].padded(graph.parameters[n].aval.shape),
+            graph.parameters[n].aval.dtype,
+            sharding=layouts[n].sharding(meshes[layouts[n]], devices),
+        )
+        for n in arguments
+    ]
+    compiled = jitted.lower(*structs).compile()
+    # virtual devices of a CPU share one memory
+    share = len(devices) if devices[0].platform == "cpu" else 1
+    size = share * memory.needed(compiled) if donated else 0
+    place = [results.index(number) for number in range(len(results))]
+    shardings = [compiled.output_shardings[number] for number in place]
+
+    def run(parameters: Sequence[Buffer]) -> Sequence[Array]:
+        memory.require(size)
+        values = [_placed(parameters[n], layouts[n], devices) for n in arguments]
+        given: list[jax.Array] = compiled(*values)
+        for result in given:
+            result.block_until_ready()
+        return [given[number] for number in place]
+
+    return Program("xla", run, _layouts(graph, wanted, shardings, devices))
+
+
+def _layouts(
+    graph: Graph, wanted: list[Layout | None], found: list[Any], devices: Devices
+) -> list[Layout]:
+    return [
+        chosen(sharding, root.aval.shape, devices) if layout is None else layout
+        for root, layout, sharding in zip(graph.roots, wanted, found, strict=True)
+    ]
+
+
+def _placed(buffer: Buffer, layout: Layout, devices: Devices) -> Array:
+    """The contents of a parameter where the program expects them."""
+    value = buffer.value
+    if isinstance(value, np.ndarray):
+        value = buffer.value = spread(value, layout, devices)
+    elif buffer.layout is None:
+        # it was there before SPMD mode
+        replicated = layout.sharding(common_mesh([], len(devices))[layout], devices)
+        value = buffer.value = jax.device_put(value, replicated)
+        buffer.layout = layout
+    assert value is not None
+    return value
+
+
+def _body(
+    graph: Graph,
+    arguments: list[int],
+    results: list[int],
+    wanted: list[Layout | None],
+    meshes: dict[Layout, Mesh],
+    devices: Devices,
+) -> Callable[..., Any]:
+    """The graph as a function of padded arrays."""
+
+    def constrained(x: Any, layout: Layout) -> Any:
+        where = layout.sharding(meshes[layout], devices)
+        return jax.lax.with_sharding_constraint(x, where)  # type: ignore[no-untyped-call]
+
+    def function(op: Op, _: Avals) -> Callable[..., Any]:
+        if op.name == HINT:
+            layout: Any = op.attrs["layout"]
+            return lambda x: constrained(x, layout)
+        return op.call
+
+    steps, found = steps_of(graph, function)
+    place = {number: place for place, number in enumerate(arguments)}
+    shapes = [buffer.aval.shape for buffer in graph.parameters]
+
+    def result(values: list[Any], number: int) -> Any:
+        value, layout = values[found[number]], wanted[number]
+        if layout is None:
+            return value
+        return constrained(_filled_up(value, layout.padded(value.shape)), layout)
+
+    def lazy_step(*given: Any) -> list[Any]:
+        whole = [cut_off(given[place[n]], shape) for n, shape in enumerate(shapes)]
+        values = evaluate(steps, whole)
+        return [result(values, number) for number in results]
+
+    return lazy_step
+
+
+def _filled_up(value: Any, shape: tuple[int, ...]) -> Any:
+    if value.shape == shape:
+        return value
+    return jnp.pad(value, [(0, to - there) for to, there in zip(shape, value.shape, strict=True)])
+
+
+def _consumable(
+    graph: Graph, donors: Sequence[int], aliases: Sequence[Alias], wanted: list[Layout | None]
+) -> set[int]:
+    """The donors whose memory some result can take over: by the shape that they really have."""
+    given = [_real(buffer.aval, buffer.layout) for buffer in graph.parameters]
+    pairs = zip(graph.roots, wanted, strict=True)
+    return usable(given, [_real(root.aval, layout) for root, layout in pairs], donors, aliases)
+
+
+def _real(aval: Aval, layout: Layout | None) -> Aval:
+    return aval if layout is None else aval_of(layout.padded(aval.shape), aval.dtype)
