@@ -8,14 +8,14 @@ import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from cyclopts import App, CycloptsError, Parameter
 
 from markstep.conformance.cli.options import OUT, Design, Out, whole, with_traces
 from markstep.conformance.cli.outputs import Outputs, Reported
 from markstep.conformance.cli.searches import explore, prove, refine, threads
-from markstep.conformance.cli.usage import UsageError, complain, reader_may_leave
+from markstep.conformance.cli.usage import UsageError, complain, pick, reader_may_leave
 from markstep.conformance.exit_codes import ExitCode
 from markstep.spec import SPEC_VERSION
 
@@ -143,6 +143,15 @@ def bench(
     return bench_verb(json)
 
 
+def completion(
+    shell: Annotated[str, Parameter(name="SHELL", help="bash, zsh or fish.")], /
+) -> ExitCode:
+    """Print a script with which a shell completes verbs and options."""
+    name: Any = pick("completion", shell, ("bash", "zsh", "fish"), "shell")
+    print(app.generate_completion(shell=name))
+    return ExitCode.CONFORMS
+
+
 EXAMPLES: dict[Callable[..., ExitCode], tuple[str, ...]] = {
     run: (
         "markstep run --adapter model --profile tiny",
@@ -163,6 +172,7 @@ EXAMPLES: dict[Callable[..., ExitCode], tuple[str, ...]] = {
     ),
     list_: ("markstep list designs",),
     bench: ("markstep bench --json figures.json",),
+    completion: ("markstep completion bash",),
 }
 """The verbs, in the order in which help lists them, each with commands to try."""
 
