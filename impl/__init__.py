@@ -26,6 +26,10 @@ apply = default.apply
 bind_data = default.bind_data
 call = default.call
 clear_cache = default.clear_cache
+explain_key = default.explain_key
+forked_rng = default.forked_rng
+live_buffers = default.live_buffers
+pin = default.pin
 clear_pending = default.clear_pending
 clear_sharding = default.clear_sharding
 describe = default.describe
@@ -78,13 +82,17 @@ __all__ = [
     "describe",
     "dump_graph",
     "evict",
+    "explain_key",
+    "forked_rng",
     "full",
     "get_seed",
     "graph_hash",
+    "live_buffers",
     "load_shards",
     "mark_sharding",
     "mark_step",
     "normal",
+    "pin",
     "placeholder",
     "randint",
     "read",

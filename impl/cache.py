@@ -22,12 +22,13 @@ class ProgramCache:
         self.capacity = capacity
         self._programs: dict[Key, Program] = {}
         self._keys: OrderedDict[Program, Key] = OrderedDict()
+        self._pinned: dict[Key, Program] = {}
 
     def __len__(self) -> int:
-        return len(self._programs)
+        return len(self._programs) + len(self._pinned)
 
     def __contains__(self, key: Key) -> bool:
-        return key in self._programs
+        return key in self._programs or key in self._pinned
 
     def get(self, key: Key) -> Program | None:
         """The program, which is now the most recently used one; None if there is none."""
@@ -36,8 +37,9 @@ class ProgramCache:
             if key == its_key:
                 return latest
         program = self._programs.get(key)
-        if program is not None:
-            self._keys.move_to_end(program)
+        if program is None:
+            return self._pinned.get(key)
+        self._keys.move_to_end(program)
         return program
 
     def add(self, key: Key, program: Program) -> None:
@@ -48,7 +50,27 @@ class ProgramCache:
             _, oldest = self._keys.popitem(last=False)
             del self._programs[oldest]
 
+    def latest(self, count: int) -> list[Key]:
+        """The keys of the programs that were used last, the latest first."""
+        return [key for _, key in zip(range(count), reversed(self._keys.values()), strict=False)]
+
+    def pin(self, key: Key, flag: bool) -> bool:
+        """Keep a program whatever comes, or let it age again; False if it is not there.
+
+        Pinned programs are not counted against the capacity, and ``clear`` leaves them.
+        """
+        there, here = (self._programs, self._pinned) if flag else (self._pinned, self._programs)
+        program = there.pop(key, None)
+        if program is None:
+            return key in here
+        if flag:
+            del self._keys[program]
+            self._pinned[key] = program
+        else:
+            self.add(key, program)
+        return True
+
     def clear(self) -> None:
-        """Forget every program."""
+        """Forget every program that is not pinned."""
         self._programs.clear()
         self._keys.clear()

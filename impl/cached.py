@@ -9,7 +9,7 @@ from markstep.impl.context import Context
 from markstep.impl.device import start, wait_idle
 from markstep.impl.donation import find_donors
 from markstep.impl.execution import Execution
-from markstep.impl.graph import Graph, digest, discover
+from markstep.impl.graph import Graph, Key, digest, discover
 from markstep.impl.loading import make_ready
 from markstep.impl.lower import Program
 from markstep.impl.node import Buffer
@@ -34,6 +34,12 @@ def warm_up(ctx: Context, records: list[Record], *, sync: bool) -> None:
         collect(ctx, records, force=False)
         if outputs:
             look_up(ctx, outputs, graph, donors)
+
+
+def key(ctx: Context, records: list[Record]) -> Key:
+    """The key of the program that ``warm_up`` would compile. Changes nothing."""
+    with ctx.lock:
+        return _walk(records)[1].key((), ctx.spmd)
 
 
 def graph_hash(ctx: Context, records: list[Record]) -> str:

@@ -4,11 +4,13 @@ Source: XLAGraphExecutor::LookupCachedCompile, Compile; semantics.md §3 (57, 58
 """
 
 from collections.abc import Sequence
+from typing import Final
 
 from markstep.impl.context import Context
 from markstep.impl.donation import pair
 from markstep.impl.errors import ExecutorError, names
 from markstep.impl.execution import InjectedFailure
+from markstep.impl.explaining import Compilation, nearest, users_line
 from markstep.impl.graph import Graph, Key
 from markstep.impl.lower import Alias, Program, compile_graph
 from markstep.impl.ops import remember
@@ -16,6 +18,9 @@ from markstep.impl.partitioned import compile_partitioned
 from markstep.impl.pattern import pattern_of
 from markstep.impl.record import Record
 from markstep.spec.vocabulary import ErrorKind
+
+COMPARED: Final = 16
+"""Programs in the cache that a new one is compared with, to say why it is new."""
 
 
 def look_up(
@@ -40,8 +45,11 @@ def look_up(
     ctx.count("InputOutputAliasCount.sum", len(donors))
     if not ctx.allowed:
         raise refused(outputs)
+    because = nearest(key, ctx.cache.latest(COMPARED))
     program = _compile(ctx, graph, key, donors, pair(outputs, graph, donors))
     ctx.count("CreateCompileHandles")
+    number, ids = ctx.counters["CreateCompileHandles"], tuple(record.id for record in outputs)
+    ctx.compilations.append(Compilation(number, users_line(), ids, because))
     ctx.cache.add(key, program)
     pattern = pattern_of(graph.form)
     if pattern is not None:

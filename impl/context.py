@@ -4,7 +4,7 @@ Source: torch_xla::DeviceContextArena; semantics.md §1.6, §1.10-1.12.
 """
 
 import threading
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -17,6 +17,7 @@ import jax
 from markstep.impl.aval import Aval
 from markstep.impl.cache import ProgramCache
 from markstep.impl.execution import Execution
+from markstep.impl.explaining import Compilation
 from markstep.impl.graph import Key
 from markstep.impl.lower import CompileMode
 from markstep.impl.node import Buffer, Node
@@ -47,6 +48,8 @@ counters of records are derived, see ``snapshot``."""
 
 InlineScalars: TypeAlias = Literal["special", "all", "none"]
 """Which numbers are constants of the program: 0, 1 and -1, all of them, or none."""
+
+COMPILATIONS_KEPT: Final = 64
 
 by_id = attrgetter("id")
 
@@ -100,6 +103,7 @@ class Context:
         self.counters = dict.fromkeys(COUNTERS, 0)
         self.cache = ProgramCache(cache_size)
         self.patterns: Patterns = {}
+        self.compilations: deque[Compilation] = deque(maxlen=COMPILATIONS_KEPT)
         self.scalars: OrderedDict[object, Buffer] = OrderedDict()
         self.last_scalar: tuple[object, Node | None] = (None, None)
         self.constants: dict[object, Node] = {}

@@ -25,6 +25,7 @@ from markstep.impl.context import Context, Inject, InlineScalars
 from markstep.impl.errors import bad_argument
 from markstep.impl.function import apply_function, function_op
 from markstep.impl.graph import Key
+from markstep.impl.inquiry import Inquiry
 from markstep.impl.lower import CompileMode
 from markstep.impl.node import Node
 from markstep.impl.randomness import RngState
@@ -35,7 +36,7 @@ from markstep.impl.table import TABLE, named
 from markstep.impl.tensors import Tensor
 
 
-class Executor(SpmdCalls):
+class Executor(SpmdCalls, Inquiry):
     """A lazy executor for one device, or for several that work as one (``use_spmd``).
 
     ``compile_mode``: "xla" compiles each graph to one program; "interpret" runs the same graph

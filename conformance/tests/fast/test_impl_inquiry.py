@@ -1,0 +1,125 @@
+"""What an executor says about itself: keys, compilations, live buffers, pinned programs."""
+
+import numpy as np
+import pytest
+
+from markstep.impl.executor import Executor
+from markstep.impl.graph import Key
+
+
+@pytest.fixture
+def executor():
+    return Executor("interpret")
+
+
+def ones(executor, size=2):
+    return executor.tensor(np.ones(size, np.float32))
+
+
+def test_equal_graphs_have_nothing_to_explain(executor):
+    a, b = ones(executor), ones(executor)
+    assert executor.explain_key([a + b], [b + a]) == []
+    assert executor.explain_key([a + 0.5], [b + 0.25]) == []  # numbers are parameters
+
+
+def test_each_ingredient_is_named(executor):
+    a, b, long = ones(executor), ones(executor), ones(executor, 3)
+    explain = executor.explain_key
+    assert explain([a + b], [a * b]) == ["ops: op 0 is add and mul"]
+    assert explain([a + b], [a + a]) == [
+        "wiring: operand 1 of op 0 (add) is parameter 1 and parameter 0",
+        "parameters: parameter 1 is float32[2] and none",
+    ]
+    assert explain([-a], [-long]) == ["parameters: parameter 0 is float32[2] and float32[3]"]
+    assert explain([-a], [-a, -b])[0] == "results: 1 and 2"
+    assert (
+        "two functions of that name"
+        in explain([executor.apply(lambda x: x, a)], [executor.apply(lambda x: x, a)])[0]
+    )
+
+
+def test_every_ingredient_of_the_key_is_explained():
+    """A key that gets one more field gets one more line here."""
+    assert set(Key._fields) == {
+        "ops", "arities", "places", "parameters", "layouts", "donors", "spmd",
+    }  # fmt: skip
+
+
+def test_a_compilation_is_known_by_the_line_that_caused_it(executor):
+    a = ones(executor)
+    executor.sync([a + 1])
+    executor.sync([a * 1])
+    first, second = executor.compilations
+    assert "test_impl_inquiry.py:" in first.where
+    assert first.because == ()
+    assert second.because == ("ops: op 0 is add and mul",)
+    assert (first.number, second.number) == (1, 2)
+    executor.sync([a + 1])
+    assert len(executor.compilations) == executor.cached_programs == 2
+
+
+def test_a_changing_shape_is_why_it_compiles_again(executor):
+    for size in (2, 3):
+        executor.sync([-ones(executor, size)])
+    assert executor.compilations[-1].because == (
+        "parameters: parameter 0 is float32[2] and float32[3]",
+    )
+
+
+def test_live_buffers_name_their_holders(executor):
+    a = ones(executor, 100)
+    executor.sync([a])
+    borrowed, pending = a.clone(), a * 0.5
+    (big,) = [live for live in executor.live_buffers() if live.size == 400]
+    assert big.holders == (
+        f"tensor {a.id}",
+        f"tensor {borrowed.id} (borrowed)",
+        f"pending graph of tensor {pending.id}",
+    )
+    (half,) = [live for live in executor.live_buffers() if live.size == 4]
+    assert set(half.holders) == {"scalar cache", f"pending graph of tensor {pending.id}"}
+    before = len(executor.live_buffers())
+    del a, borrowed, pending
+    assert len(executor.live_buffers()) == before - 1
+
+
+def test_an_execution_and_its_recipes_hold_what_they_read():
+    executor = Executor("interpret", manual=True)
+    a = ones(executor)
+    b = a + 1
+    executor.sync([b], wait=False)
+    holders = {name for live in executor.live_buffers() for name in live.holders}
+    assert {f"recipe of tensor {b.id}", "execution 1"} <= holders
+    executor.complete()
+    assert not any("execution" in n for live in executor.live_buffers() for n in live.holders)
+
+
+def test_a_pinned_program_stays():
+    executor = Executor("interpret", cache_size=1)
+    a = ones(executor)
+    kept, other = a + 1, a * 3
+    assert not executor.pin([kept])  # nothing to keep yet
+    executor.warm_up([kept])
+    assert executor.pin([kept])
+    executor.warm_up([other])
+    executor.clear_cache()
+    before = executor.counters["UncachedCompile"]
+    executor.warm_up([kept])
+    assert executor.counters["UncachedCompile"] == before
+    assert executor.pin([kept], False)
+    executor.clear_cache()
+    executor.warm_up([kept])
+    assert executor.counters["UncachedCompile"] == before + 1
+
+
+def test_a_fork_of_the_random_numbers_leaves_the_stream_alone(executor):
+    other = Executor("interpret")
+    executor.randint((2,), 100)
+    other.randint((2,), 100)
+    with executor.forked_rng():
+        inside = executor.randint((4,), 100).numpy()
+        executor.set_seed(5)
+        executor.mark_step()
+    after = executor.randint((4,), 100).numpy()
+    assert (after == other.randint((4,), 100).numpy()).all()
+    assert (inside == after).all()

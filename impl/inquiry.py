@@ -1,0 +1,68 @@
+"""What a person asks an executor when something is slow, large or surprising."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+
+from markstep.impl import cached, explaining, holders
+from markstep.impl.context import Context
+from markstep.impl.explaining import Compilation
+from markstep.impl.holders import LiveBuffer
+from markstep.impl.record import Record
+from markstep.impl.tensors import Tensor
+
+
+class Inquiry(ABC):
+    """The part of ``Executor`` that explains. Nothing here executes or waits."""
+
+    _ctx: Context
+
+    @abstractmethod
+    def _records(self, tensors: Iterable[Tensor]) -> list[Record]: ...
+
+    def explain_key(self, a: Iterable[Tensor], b: Iterable[Tensor]) -> list[str]:
+        """Why the pending graphs of two lists of tensors do not share a program.
+
+        One line for each ingredient of the key that differs; none if they share it.
+        """
+        first, second = self._records(a), self._records(b)
+        return explaining.differences(cached.key(self._ctx, first), cached.key(self._ctx, second))
+
+    @property
+    def compilations(self) -> list[Compilation]:
+        """The last compilations, with the line that caused each, and in what the program differs
+        from the most similar one that was there."""
+        with self._ctx.lock:
+            return list(self._ctx.compilations)
+
+    @property
+    def cached_programs(self) -> int:
+        """How many compiled programs the cache holds."""
+        with self._ctx.lock:
+            return len(self._ctx.cache)
+
+    def live_buffers(self) -> list[LiveBuffer]:
+        """Every device buffer with contents and who keeps it, the largest first."""
+        with self._ctx.lock:
+            return holders.live_buffers(self._ctx)
+
+    def pin(self, tensors: Iterable[Tensor], flag: bool = True) -> bool:
+        """Keep the program of these tensors (``graph_hash``) in the cache, whatever else comes.
+
+        False if there is no such program: ``warm_up`` makes it. ``flag`` off lets it go again.
+        """
+        with self._ctx.lock:
+            return self._ctx.cache.pin(cached.key(self._ctx, self._records(tensors)), flag)
+
+    @contextmanager
+    def forked_rng(self) -> Iterator[None]:
+        """Random numbers inside are drawn from where the seed stands, and leave it there."""
+        ctx = self._ctx
+        with ctx.lock:
+            step, running, node = ctx.seeds.step, ctx.seeds.running, ctx.seeds.node
+        try:
+            yield
+        finally:
+            with ctx.lock:
+                ctx.seeds.set(step, running)
+                ctx.seeds.node = node
