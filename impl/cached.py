@@ -15,6 +15,7 @@ from markstep.impl.lower import Program
 from markstep.impl.node import Buffer
 from markstep.impl.record import Record
 from markstep.impl.syncing import collect, deliver, gather, lay_out, pending
+from markstep.impl.trace import get_ir
 
 
 def _walk(records: list[Record]) -> tuple[list[Record], Graph]:
@@ -93,6 +94,9 @@ def _launch(ctx: Context, program: Program, graph: Graph) -> list[Record]:
         record.handle = placeholder
         results.append(record)
     lay_out(execution.placeholders, program.layouts)
+    for record, layout in zip(results, program.layouts, strict=False):
+        record.spec = layout
+        get_ir(ctx, record)
     start(ctx, execution)
     return results
 

@@ -39,6 +39,8 @@ COUNTERS: Final = (
     "ReplicateShardedData",
     "SyncTensorsToData",
     "UncachedCompile",
+    "VirtualDeviceUsage",
+    "XlaAnnotateCustomSharding",
     "XlaMarkSharding",
     "XlaSetBufferDonation",
 )

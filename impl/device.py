@@ -135,9 +135,11 @@ def _commit(ctx: Context, execution: Execution, results: Sequence[Array]) -> Non
         placeholder.recipe = None
     delete(execution.donors)
     execution.arguments.clear()
-    ran = "ExecuteReplicated" if execution.program.layouts else "ExecuteComputation"
-    ctx.count(ran, execution.counted)
-    ctx.count("CreateDataHandles", len(results))
+    if execution.program.layouts:
+        ctx.count("ExecuteReplicated", execution.counted)
+    else:
+        ctx.count("ExecuteComputation", execution.counted)
+        ctx.count("CreateDataHandles", len(results))
 
 
 def _failure(ctx: Context, execution: Execution, cause: BaseException) -> Failure:

@@ -56,9 +56,15 @@ def assembled(
 def make_ready(ctx: Context, parameters: Iterable[Buffer]) -> None:
     """Send what a program is about to take and what is not there yet; after that it is like any
     other data, and the host copy is let go. Each of them is sent once, whoever needs it first."""
+    loaded = set()
     for buffer in parameters:
         if buffer.source is not None:
             load(ctx, buffer, buffer.source)
+            loaded.add(buffer)
+    if loaded:
+        for record in ctx.unsorted_records():
+            if record.handle in loaded:
+                record.host = None
 
 
 def load(ctx: Context, buffer: Buffer, array: HostArray) -> None:

@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from markstep.impl import memory
-from markstep.impl.aval import Array, Aval, HostArray
+from markstep.impl.aval import Array, HostArray
 from markstep.impl.graph import Graph, post_order
 from markstep.impl.layout import Layout
 from markstep.impl.node import Buffer, Node
@@ -61,7 +61,7 @@ def _jitted(
     """
     arguments = led_by([donor for donor, _ in aliases], len(graph.parameters))
     results = led_by([result for _, result in aliases], len(graph.roots))
-    donated = () if calls_python(graph) else usable(*shapes_of(graph), donors, aliases)
+    donated = () if calls_python(graph) else usable(graph, donors, aliases)
     consumed = [place for place, number in enumerate(arguments) if number in donated]
     jitted = jax.jit(_body(graph, arguments, results), donate_argnums=consumed, keep_unused=True)
     avals = [graph.parameters[number].aval for number in arguments]
@@ -162,20 +162,14 @@ def calls_python(graph: Graph) -> bool:
     )
 
 
-def shapes_of(graph: Graph) -> tuple[list[Aval], list[Aval]]:
-    """Those of the parameters, and those of the results."""
-    return [buffer.aval for buffer in graph.parameters], [root.aval for root in graph.roots]
-
-
-def usable(
-    given: Sequence[Aval], results: Sequence[Aval], donors: Sequence[int], aliases: Sequence[Alias]
-) -> set[int]:
+def usable(graph: Graph, donors: Sequence[int], aliases: Sequence[Alias]) -> set[int]:
     """The donors whose memory some result can take over, as XLA matches them: by shape."""
-    wanted = Counter(results)
+    wanted = Counter([root.aval for root in graph.roots])
     found = set()
     for donor in dict.fromkeys([*(donor for donor, _ in aliases), *donors]):
-        if wanted[given[donor]] > 0:
-            wanted[given[donor]] -= 1
+        aval = graph.parameters[donor].aval
+        if wanted[aval] > 0:
+            wanted[aval] -= 1
             found.add(donor)
     return found
 

@@ -15,21 +15,21 @@ from markstep.impl.context import Context
 from markstep.impl.device import wait_idle
 from markstep.impl.errors import ExecutorError, bad_argument, names
 from markstep.impl.layout import Layout, layout
-from markstep.impl.loading import assembled, load
+from markstep.impl.loading import assembled, load, make_ready
 from markstep.impl.lower import upload_to
 from markstep.impl.mesh import Mesh, Partition
 from markstep.impl.node import Buffer
-from markstep.impl.partitioned import hint
+from markstep.impl.partitioned import hint, without_hint
 from markstep.impl.reading import download
 from markstep.impl.record import Record
-from markstep.impl.syncing import deliver
-from markstep.impl.trace import get_ir, sent, unsent
-from markstep.spec.vocabulary import ErrorKind
+from markstep.impl.trace import get_ir, sent, show_leaf, unsent
+from markstep.spec.vocabulary import ErrorKind, IrKind
 
 
 def use_spmd(ctx: Context) -> None:
-    """From here on programs run on all devices; what is there already is copied to them when a
-    program first takes it. Raises BAD_ARGUMENT if there are fewer devices than were asked for."""
+    """From here on programs run on all devices. Raises BAD_ARGUMENT if there are fewer than were
+    asked for, REFUSED while there are tensors. Cached numbers are copied when a program takes them.
+    """
     if ctx.spmd:
         return
     present = jax.local_devices()
@@ -38,6 +38,9 @@ def use_spmd(ctx: Context) -> None:
         text = f"{wanted} devices were asked for, and JAX has {len(present)}"
         flag = f"XLA_FLAGS=--xla_force_host_platform_device_count={wanted}"
         raise bad_argument(f"{text} (on a CPU, set {flag} before JAX starts)")
+    if living := ctx.live_records():
+        of = names(record.id for record in living)
+        raise ExecutorError(ErrorKind.REFUSED, f"use_spmd() comes first: {of} would stay behind")
     wait_idle(ctx)
     ctx.devices, ctx.spmd = tuple(present[:wanted]), True
 
@@ -55,57 +58,37 @@ def layout_on(ctx: Context, record: Record, mesh: Mesh, partition: Partition) ->
 def mark(ctx: Context, record: Record, wanted: Layout, *, lazy: bool) -> None:
     """Annotate a record, so that its data lie like this.
 
-    Pending work gets a hint. Host data are sent as pieces: now, or with ``lazy`` by the first
-    execution that takes them. Data of a stub are not there, and need not be. Raises CONFLICT if
-    another annotation would have to be cleared, NO_VALUE if the data were given away.
+    Pending work and device data get a hint, which the next evaluation follows. Host data are sent
+    as pieces: now, or with ``lazy`` by the first execution that takes them. The data of a stub are
+    not there, and need not be. Raises CONFLICT if another annotation would have to be cleared,
+    NO_VALUE if the data were given away.
     """
-    deliver(ctx, [record])
-    _refuse_conflict(record, wanted)
-    if record.spec is wanted:
-        return
-    if record.handle is not None and record.handle.filling:
-        wait_idle(ctx)
-        deliver(ctx, [record])
-    if record.is_pending():
-        _hint(ctx, record, wanted)
-    else:
-        _mark_data(ctx, record, wanted, lazy)
-    ctx.count("XlaMarkSharding")
-
-
-def _hint(ctx: Context, record: Record, wanted: Layout) -> None:
-    """The record is computed, and then laid out, by the execution to come."""
-    record.set_ir(hint(get_ir(ctx, record), wanted))
-    record.spec = wanted
-
-
-def _refuse_conflict(record: Record, wanted: Layout) -> None:
     found = record.spec
     if found is not None and found.tiles and found is not wanted:
         text = f"{names([record.id])} is annotated {found} and not {wanted}: clear that first"
         raise ExecutorError(ErrorKind.CONFLICT, text)
-
-
-def _mark_data(ctx: Context, record: Record, wanted: Layout, lazy: bool) -> None:
-    """Host data, device data, or a buffer without contents yet."""
-    buffer = record.handle or record.own_leaf()
-    if buffer is not None and (buffer.is_stub or buffer.source is not None):
-        buffer.layout = record.spec = wanted
-        if not lazy and buffer.source is not None:
-            load(ctx, buffer, buffer.source)
-        return
-    if buffer is not None and buffer.layout is wanted:
-        record.spec = wanted
-        return
-    if record.host is not None:
-        _replace(ctx, record, record.host, wanted, lazy)
-    elif lazy:
+    if record.ir is not None and record.ir.op.kind is IrKind.OP:
+        ctx.count("XlaAnnotateCustomSharding")
         _hint(ctx, record, wanted)
-    elif buffer is not None:
-        _replace(ctx, record, download(ctx, record, buffer), wanted, lazy)
+    elif record.host is not None:
+        _mark_host(ctx, record, record.host, wanted, lazy)
+    elif found is not wanted:
+        _mark_device(ctx, record, wanted)
 
 
-def _replace(ctx: Context, record: Record, host: HostArray, wanted: Layout, lazy: bool) -> None:
+def _hint(ctx: Context, record: Record, wanted: Layout) -> None:
+    record.set_ir(hint(get_ir(ctx, record), wanted))
+    record.spec = wanted
+
+
+def _mark_host(ctx: Context, record: Record, host: HostArray, wanted: Layout, lazy: bool) -> None:
+    buffer = record.handle
+    if buffer is not None and buffer.source is not None:
+        # whoever has traced over it already sees it laid out anew
+        buffer.layout = record.spec = wanted
+        if not lazy:
+            make_ready(ctx, [buffer])
+        return
     before = record.spec
     record.spec = wanted
     try:
@@ -113,13 +96,28 @@ def _replace(ctx: Context, record: Record, host: HostArray, wanted: Layout, lazy
     except BaseException:
         record.spec = before
         raise
-    leaf.owner = record.alias_id = record.id
-    record.handle, record.ir, record.host, record.is_cloned = None, leaf, None, False
+    show_leaf(record, leaf)
+    if not lazy:
+        ctx.count("VirtualDeviceUsage")
+        record.host = None
+
+
+def _mark_device(ctx: Context, record: Record, wanted: Layout) -> None:
+    buffer = record.handle
+    if buffer is None or buffer.value is not None or buffer.filling:
+        _hint(ctx, record, wanted)
+    elif buffer.deleted:
+        download(ctx, record, buffer)
+    else:
+        buffer.layout = record.spec = wanted
+        get_ir(ctx, record)
 
 
 def clear(record: Record) -> None:
-    """Forget the annotation; the data stay where they are, and so does a hint in pending work."""
+    """Forget the annotation and a hint; data stay where they are."""
     record.spec = None
+    if record.ir is not None:
+        record.ir = without_hint(record.ir)
 
 
 def bind(ctx: Context, record: Record, array: HostArray, *, lazy: bool) -> None:
@@ -138,6 +136,7 @@ def bind(ctx: Context, record: Record, array: HostArray, *, lazy: bool) -> None:
         buffer.source = array.copy()
     else:
         load(ctx, buffer, array)
+    record.host = None
 
 
 def load_shards(ctx: Context, record: Record, parts: Sequence[HostArray]) -> None:
@@ -155,10 +154,7 @@ def load_shards(ctx: Context, record: Record, parts: Sequence[HostArray]) -> Non
         raise bad_argument(
             f"{names([record.id])} needs {len(ctx.devices)} pieces {aval_of(shape, dtype)}"
         )
-    deliver(ctx, [record])
-    buffer = record.handle or record.own_leaf()
-    if buffer is None or not buffer.is_stub:
-        buffer = Buffer(record.aval)
+    buffer = Buffer(record.aval)
     sent_parts = [upload_to(part, device) for part, device in zip(parts, ctx.devices, strict=True)]
     buffer.value = assembled(sent_parts, record.aval.shape, wanted, ctx.devices)
     buffer.layout = wanted

@@ -8,6 +8,7 @@ Source: XLAGraphExecutor::Compile (is_sharded), ShardingUtil::GetOutputSharding;
 (55, 62), §8.2.
 """
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
@@ -30,7 +31,6 @@ from markstep.impl.lower import (
     interpreted,
     led_by,
     steps_of,
-    usable,
 )
 from markstep.impl.mesh import Mesh
 from markstep.impl.node import Buffer, Node, new_node
@@ -39,6 +39,7 @@ from markstep.impl.shapes import same
 
 Devices = tuple[jax.Device, ...]
 HINT: Final = "sharding_hint"
+NO_HINT: Final = "cleared_sharding_hint"
 
 
 def hint(node: Node, layout: Layout) -> Node:
@@ -46,6 +47,14 @@ def hint(node: Node, layout: Layout) -> Node:
     attrs = {"layout": layout}
     op = intern(HINT, _unchanged, attrs, rule=same, on_host=_unchanged, unique=True)
     return new_node(op, (node,), node.aval)
+
+
+def without_hint(node: Node) -> Node:
+    """The same value, which may lie as XLA likes; a hint leaves a trace in the key."""
+    if node.op.name != HINT:
+        return node
+    op = intern(NO_HINT, _unchanged, node.op.attrs, rule=same, on_host=_unchanged, unique=True)
+    return new_node(op, node.operands, node.aval)
 
 
 def _unchanged(x: Any, layout: Layout) -> Any:
@@ -194,10 +203,19 @@ def _filled_up(value: Any, shape: tuple[int, ...]) -> Any:
 def _consumable(
     graph: Graph, donors: Sequence[int], aliases: Sequence[Alias], wanted: list[Layout | None]
 ) -> set[int]:
-    """The donors whose memory some result can take over: by the shape that they really have."""
-    given = [_real(buffer.aval, buffer.layout) for buffer in graph.parameters]
+    """The donors whose memory some result can take over: by the shape that they really have, and
+    by their layout where that of the result is given."""
     pairs = zip(graph.roots, wanted, strict=True)
-    return usable(given, [_real(root.aval, layout) for root, layout in pairs], donors, aliases)
+    results = Counter([(_real(root.aval, layout), layout) for root, layout in pairs])
+    found = set()
+    for donor in dict.fromkeys([*(donor for donor, _ in aliases), *donors]):
+        aval, layout = graph.parameters[donor].aval, graph.parameters[donor].layout or REPLICATED
+        real = _real(aval, layout)
+        match = next((key for key in ((real, layout), (real, None)) if results[key] > 0), None)
+        if match is not None:
+            results[match] -= 1
+            found.add(donor)
+    return found
 
 
 def _real(aval: Aval, layout: Layout | None) -> Aval:

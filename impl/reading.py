@@ -42,6 +42,8 @@ def _give_up_host(record: Record) -> HostArray:
     assert host is not None
     if record.handle is None and record.ir is None:
         return host.copy()
+    if record.handle is not None and record.handle.source is not None:
+        return host.copy()  # nothing else has it so far
     record.host = None
     return host.copy()
 
@@ -66,7 +68,7 @@ def download(ctx: Context, record: Record, buffer: Buffer) -> HostArray:
         what = "was donated away" if buffer.deleted else "will never be filled"
         text = f"the buffer of {names([record.id])} {what}"
         raise ExecutorError(ErrorKind.NO_VALUE, text)
-    if buffer.layout is not None and buffer.layout.tiles:
+    if buffer.layout is not None:
         ctx.count("ReplicateShardedData")
     return to_host(value, buffer.aval)
 

@@ -26,7 +26,7 @@ class SpmdCalls:
         raise NotImplementedError
 
     def use_spmd(self) -> None:
-        """Run programs on all devices from here on; there is no way back."""
+        """Run programs on all devices from here on; there is no way back. Before any tensor."""
         with self._ctx.lock:
             marking.use_spmd(self._ctx)
 
@@ -45,6 +45,7 @@ class SpmdCalls:
         """
         (record,) = self._records([tensor])
         with self._ctx.lock:
+            self._ctx.count("XlaMarkSharding")
             wanted = marking.layout_on(self._ctx, record, mesh, partition)
             marking.mark(self._ctx, record, wanted, lazy=lazy)
         return tensor

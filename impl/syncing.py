@@ -162,6 +162,7 @@ def require_values(outputs: list[Record], graph: Graph) -> None:
 def collect(ctx: Context, records: list[Record], *, force: bool) -> None:
     """Leaves become handles again; with ``force``, host data are uploaded (the copy is kept).
 
+    Not on several devices: what no program takes stays on the host.
     Source: XLAGraphExecutor::CollectSyncTensors; semantics.md §3 (45).
     """
     for record in records:
@@ -172,7 +173,7 @@ def collect(ctx: Context, records: list[Record], *, force: bool) -> None:
             if not record.is_cloned:
                 ir.owner = record.id
                 record.set_data(ir)
-        elif force and record.ir is None and record.host is not None:
+        elif force and record.ir is None and record.host is not None and not ctx.spmd:
             record.set_data(upload_host(ctx, record))
             ctx.count("SyncTensorsToData")
 
@@ -245,6 +246,8 @@ def _launch(ctx: Context, work: Work, config: Config) -> Execution:
 def install(execution: Execution, outputs: list[Record], layouts: Sequence[Layout]) -> None:
     """Replace the pending work of each output by a placeholder that remembers it."""
     execution.placeholders = [Buffer(record.aval, None, record.ir) for record in outputs]
+    for record, layout in zip(outputs, layouts, strict=False):
+        record.spec, record.alias_id = layout, record.id
     lay_out(execution.placeholders, layouts)
     for record, placeholder in zip(outputs, execution.placeholders, strict=True):
         record.handle = placeholder

@@ -14,6 +14,7 @@ import numpy as np
 from markstep.impl.aval import Aval, HostArray, aval_of
 from markstep.impl.context import Context
 from markstep.impl.errors import ExecutorError, bad_argument, names
+from markstep.impl.layout import REPLICATED
 from markstep.impl.loading import load
 from markstep.impl.node import Buffer, Node, new_node
 from markstep.impl.ops import Op
@@ -49,7 +50,7 @@ def _owned_leaf(ctx: Context, record: Record, array: HostArray) -> Buffer:
 def unsent(record: Record, array: HostArray) -> Buffer:
     """Host data as a graph parameter that is sent when a program first takes it."""
     buffer = Buffer(record.aval)
-    buffer.layout, buffer.source, buffer.owner = record.spec, array, record.id
+    buffer.layout, buffer.source = record.spec or REPLICATED, array
     return buffer
 
 
@@ -74,6 +75,7 @@ def copy_from_host(ctx: Context, record: Record, array: HostArray, *, to_device_
 
 def _hold(ctx: Context, record: Record, array: HostArray, *, to_device_now: bool) -> None:
     # what can fail for want of memory comes before the old contents are given up
+    to_device_now &= not ctx.spmd  # with several devices the annotation has to be known
     leaf = _owned_leaf(ctx, record, array) if to_device_now else None
     record.host = None if to_device_now else array.copy()
     record.handle, record.ir, record.is_cloned = None, leaf, False
@@ -81,10 +83,18 @@ def _hold(ctx: Context, record: Record, array: HostArray, *, to_device_now: bool
         record.alias_id = record.id
 
 
+def show_leaf(record: Record, buffer: Buffer) -> None:
+    """The record is this data, as handle and as leaf; a host copy of them may stay."""
+    buffer.owner = record.alias_id = record.id
+    record.handle = record.ir = buffer
+    record.is_cloned = False
+
+
 def placeholder(ctx: Context, aval: Aval) -> Record:
     """A new record with a shape and no data, now or ever (state STUB)."""
     record = ctx.new_record(aval)
     record.handle = Buffer(aval)
+    record.handle.layout = REPLICATED if ctx.spmd else None
     return record
 
 
@@ -101,11 +111,13 @@ def get_ir(ctx: Context, record: Record) -> Node:
         handle.owner = record.alias_id = record.id
         record.ir = handle
         return handle
-    if record.host is not None:
-        as_leaf = unsent(record, record.host) if ctx.spmd else _owned_leaf(ctx, record, record.host)
-        record.ir, record.host = as_leaf, None
-    else:
+    if record.host is None:
         raise ExecutorError(ErrorKind.LOST, f"{names([record.id])} has no value left")
+    if ctx.spmd:
+        buffer = unsent(record, record.host)
+        show_leaf(record, buffer)
+        return buffer
+    record.ir, record.host = _owned_leaf(ctx, record, record.host), None
     return record.ir
 
 
@@ -193,7 +205,8 @@ def copy_into(ctx: Context, target: Record, source: Record) -> None:
         )
     borrowed = target is not source or target.is_cloned
     node = get_ir(ctx, source)
-    target.set_ir(node if target.spec in (None, source.spec) else hint(node, target.spec))
+    target.spec = target.spec or source.spec
+    target.set_ir(node if target.spec is None else hint(node, target.spec))
     target.is_cloned &= borrowed
     if type(target.ir) is Buffer:
         target.alias_id = target.id

@@ -65,7 +65,6 @@ def test_data_that_are_bound_lazily_are_sent_when_a_program_runs(ex, lazy):
 
 def test_local_pieces_are_loaded_directly(ex):
     x = ex.mark_sharding(ex.placeholder((5, 3)), LINE, ("all", None))
-    y = x * 2
     placed = in_words_of_the_law(LINE, ("all", None))
     flat = UNEVEN.ravel().tolist()
     parts = [
@@ -73,24 +72,24 @@ def test_local_pieces_are_loaded_directly(ex):
         for _, piece in law.pieces((5, 3), placed)
     ]
     assert sent(ex, ex.load_shards, x, parts) == law.bytes_sent((5, 3), placed, 4)
-    np.testing.assert_array_equal(y.numpy(), UNEVEN * 2)
+    np.testing.assert_array_equal((x * 2).numpy(), UNEVEN * 2)
     np.testing.assert_array_equal(x.numpy(), UNEVEN)
 
 
 # ---- SPMD mode ------------------------------------------------------------------------------
 
 
-def test_the_mode_is_in_the_key_and_what_was_there_before_goes_on(ex):
+def test_the_mode_is_in_the_key_and_numbers_that_were_cached_before_go_on(ex):
     late = Executor(ex._ctx.mode, devices=DEVICES)
-    x = late.tensor(EVEN)
-    late.sync([x * 2])
-    pending = x + 3.5
-    name = late.graph_hash([x * 2])
+
+    def named():
+        x = late.tensor(EVEN, upload=False) * 3.5
+        return late.graph_hash([x]), x.numpy().tolist()
+
+    before = named()
     late.use_spmd()
-    assert late.graph_hash([x * 2]) != name
-    y = late.mark_sharding(x * 2, GRID, ("data", None))
-    late.mark_step(wait=True)
-    np.testing.assert_array_equal(pending.numpy() + y.numpy(), EVEN * 3 + 3.5)
+    after = named()
+    assert before[0] != after[0] and before[1] == after[1] == (EVEN * 3.5).tolist()
 
 
 def test_without_annotation_every_device_gets_all(ex):
@@ -137,14 +136,16 @@ def test_clearing_leaves_the_data_and_lets_another_annotation_in(ex):
 
 def test_the_same_annotation_again_costs_nothing(ex):
     x = marked(ex, EVEN, GRID, ("data", None))
-    before = ex.counters
+    before, seen = ex.counters, ex.describe(x)
     ex.mark_sharding(x, GRID, ("data", None))
-    assert ex.counters == before
+    assert ex.counters == before | {"XlaMarkSharding": 2} and ex.describe(x) == seen
 
 
 def test_a_replicated_tensor_may_be_cut(ex):
     x = marked(ex, EVEN, GRID, (None, None))
-    assert sent(ex, ex.mark_sharding, x, GRID, ("data", "model")) == EVEN.nbytes
+    assert sent(ex, ex.mark_sharding, x, GRID, ("data", "model")) == 0
+    assert sent(ex, ex.mark_step, wait=True) == 0
+    assert repr(layout_of(x)) == "{devices=[4,2]0,1,2,3,4,5,6,7}"
     np.testing.assert_array_equal(x.numpy(), EVEN)
 
 
@@ -163,10 +164,10 @@ def test_a_replicated_tensor_may_be_cut(ex):
 )
 def test_what_does_not_fit_is_refused_and_changes_nothing(ex, mesh, partition, text):
     x = ex.tensor(EVEN, upload=False)
-    before = ex.counters, ex.describe(x)
+    before, seen = ex.counters, ex.describe(x)
     error = refused(ErrorKind.BAD_ARGUMENT, ex.mark_sharding, x, mesh, partition)
     assert text in str(error) and "\n" not in str(error)
-    assert before == (ex.counters, ex.describe(x))
+    assert ex.counters == before | {"XlaMarkSharding": 1} and ex.describe(x) == seen
 
 
 @pytest.mark.parametrize(
@@ -188,6 +189,13 @@ def test_marking_without_spmd_is_refused():
     x = alone.tensor(EVEN, upload=False)
     error = refused(ErrorKind.BAD_ARGUMENT, alone.mark_sharding, x, GRID, ("data", None))
     assert "use_spmd()" in str(error) and alone.sharding_of(x) is None
+
+
+def test_spmd_mode_is_refused_while_there_are_tensors():
+    late = Executor("interpret", devices=DEVICES)
+    x = late.tensor(EVEN, upload=False)
+    error = refused(ErrorKind.REFUSED, late.use_spmd)
+    assert "use_spmd() comes first: tensor 1" in str(error) and not x.record.handle
 
 
 def test_more_devices_than_there_are_are_refused():
