@@ -126,7 +126,7 @@ class Run:
         """Claims that the design asked for is known to break."""
         adapter = player.adapter
         self.listed = Known(known, adapter.name, adapter.version, date.today())
-        self.most_failures = most_failures
+        self.most_failures, self.confirms = most_failures, True
         self.counts = Counts()
         self.watch = ClaimWatch(all_claims().values(), ignore=self.known | self.listed.claims)
         self.begin, self.signatures = monotonic(), set[tuple[str, ...]]()
@@ -191,7 +191,8 @@ class Run:
         signature = signature_of(result)
         if signature in self.signatures:
             return
-        confirmed = confirm(self.player, result)
+        known = Confirmed(result, result.verdict)
+        confirmed = confirm(self.player, result) if self.confirms else known
         tries = self.unsteady.get(signature, 0) + (confirmed.verdict == Verdict.FLAKY)
         self.unsteady[signature] = tries
         if confirmed.verdict != Verdict.FLAKY or tries == MOST_TRIES:
@@ -232,6 +233,7 @@ class Run:
             self.seed,
             known_hazards(found.id) if found else None,
             code=self._code(result, found.statement if found else ""),
+            field=found.field if found else "",
         )
 
     def _code(self, result: ProgramResult, title: str) -> str:

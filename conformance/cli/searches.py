@@ -135,6 +135,41 @@ def prove(
     return prove_verb(the_design(design), claims, records, buffers, by, write)
 
 
+def mutants(
+    *,
+    only: Annotated[
+        list[str] | None, Parameter(help="Only these mutants, as M07; default: all.", negative="")
+    ] = None,
+    detector: Annotated[
+        list[str] | None,
+        Parameter(help="random,scenarios,logs,explorer,prover; default: all.", negative=""),
+    ] = None,
+    profile: Annotated[str, Parameter(help="How much a random run does.")] = "standard",
+    seed: Annotated[int, Parameter(converter=whole, help="Of random runs.")] = 0,
+    budget: Annotated[
+        float, Parameter(help="Seconds for one mutant and one detector; then undecided.")
+    ] = 60.0,
+    processes: Annotated[
+        int, Parameter(converter=whole, help="Trials at a time, each in a process of its own.")
+    ] = 2,
+    logs: Annotated[
+        Path | None, Parameter(help="Directory of recorded logs; default: the repository's.")
+    ] = None,
+    json: Annotated[Path | None, Parameter(help="Write the matrix as JSON to this file.")] = None,
+    write: Annotated[Path | None, Parameter(help="Write the matrix as Markdown.")] = None,
+) -> ExitCode:
+    """Tell lies, one change each, and see what finds them out, how soon and by what."""
+    from markstep.conformance.cli.mutation import RECORDED, mutants_verb
+    from markstep.conformance.cli.verbs import again
+    from markstep.conformance.mutants.trials import Terms
+
+    terms = Terms(profile, seed, budget, logs or (RECORDED if RECORDED.is_dir() else None))
+    options: dict[str, object] = {"profile": profile, "seed": seed, "budget": f"{budget:g}"}
+    more = {"logs": logs, "processes": processes, "json": json, "write": write}
+    command = again("mutants", only=only, detector=detector, **options, **more)
+    return mutants_verb(only or [], detector or [], terms, processes, (json, write), command)
+
+
 def threads(
     *,
     programs: Annotated[int, Parameter(converter=whole, help="So many programs.")] = 100,

@@ -44,6 +44,12 @@ def failing_compile(r: Roles) -> list[Action]:
     return [*steps, StepBarrier(r.wait), ReadOne(r.m), Drop(r.n), StepBarrier(r.wait)]
 
 
+def failing_compile_twice(r: Roles) -> list[Action]:
+    """What does not compile is not cached."""
+    steps: list[Action] = [Apply(r.n, "failing_compile", (r.x,)), Sync((r.n,)), Sync((r.n,))]
+    return [*steps, ReadMany((r.n,)), Drop(r.n)]
+
+
 def failing_execute(r: Roles) -> list[Action]:
     """Good and bad work in one barrier that nobody waits for, then new work (H-07)."""
     steps: list[Action] = [Apply(r.m, "neg", (r.x,)), Apply(r.n, "failing_execute", (r.x,))]
@@ -153,6 +159,7 @@ def run_by_key_fails(r: Roles) -> list[Action]:
 
 FAILURE_MOTIFS: tuple[Motif, ...] = (
     failing_compile,
+    failing_compile_twice,
     failing_execute,
     failure_and_consumers,
     failure_and_retry,

@@ -99,3 +99,5 @@ def _misfits(state: State, a: TensorName, b: TensorName, fresh: TensorName) -> I
     if one.shape and other.shape:
         yield Apply(fresh, "sub", (a, b))
         yield Apply(fresh, "matmul", (a, b))
+    elif one.dtype != other.dtype:
+        yield Apply(fresh, "add", (a, b))

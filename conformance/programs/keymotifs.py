@@ -4,12 +4,13 @@ Where the respect is left out of the key, the second graph gets the program of t
 these make their own tensors, so that they are possible whatever lives already.
 """
 
-from markstep.conformance.programs.roles import Motif, Roles, made
+from markstep.conformance.programs.roles import Motif, Roles, made, plus_one
 from markstep.spec.vocabulary import (
     Action,
     Apply,
     AssignInPlace,
     Clone,
+    CopyFromHost,
     CopyInto,
     CreateFromHost,
     Drop,
@@ -19,6 +20,7 @@ from markstep.spec.vocabulary import (
     ReadOne,
     StepBarrier,
     Sync,
+    SyncLive,
     TensorName,
 )
 
@@ -114,6 +116,37 @@ def other_donor(r: Roles) -> list[Action]:
     return [*steps, *again, ReadOne(r.m)]
 
 
+def same_constants(r: Roles) -> list[Action]:
+    """x+1+1, twice, the second time with other numbers in between: equal graphs."""
+    steps: list[Action] = [Apply(name, "add_scalar", (r.x,), 1) for name in (r.n, r.m)]
+    steps += [AssignInPlace(r.n, "add_scalar", (), 1), AssignInPlace(r.y, "mul_scalar", (), -1)]
+    steps.append(AssignInPlace(r.m, "add_scalar", (), 1))
+    return [*steps, *key_and_values(r.n), *key_and_values(r.m)]
+
+
+def adding_a_number(r: Roles) -> list[Action]:
+    """n+3 and n+m, where n has no axes: a number that is a parameter is a tensor like others."""
+    steps: list[Action] = [CreateFromHost(r.n, (3,), ()), Apply(r.m, "add_scalar", (r.n,), 3)]
+    again = AssignInPlace(r.m, "add", (r.n,))
+    return [*steps, GraphHash((r.m,)), Sync((r.m,), False), again, *key_and_values(r.m)]
+
+
+def equal_values(r: Roles) -> list[Action]:
+    """n+m, where n and m are equal, and where they are not: values are not in the key."""
+    added = AssignInPlace(r.n, "add", (r.m,))
+    again: list[Action] = [CopyFromHost(r.n, (5, 6, 7, 8)), added]
+    steps: list[Action] = [made(r.n), made(r.m), added]
+    return [*steps, *key_and_values(r.n), *again, *key_and_values(r.n)]
+
+
+def order_of_updates(r: Roles) -> list[Action]:
+    """A barrier computes in the order of the updates: another order is another program."""
+    steps: list[Action] = [made(r.n), made(r.m), StepBarrier(True)]
+    doubled = AssignInPlace(r.m, "mul_scalar", (), 2)
+    steps += [plus_one(r.n), doubled, SyncLive(True), doubled, plus_one(r.n), SyncLive(r.wait)]
+    return [*steps, ReadOne(r.n), ReadOne(r.m)]
+
+
 KEY_MOTIFS: tuple[Motif, ...] = (
     swapped_operands,
     other_wiring,
@@ -126,4 +159,8 @@ KEY_MOTIFS: tuple[Motif, ...] = (
     other_order,
     other_outputs,
     other_donor,
+    same_constants,
+    adding_a_number,
+    equal_values,
+    order_of_updates,
 )

@@ -146,6 +146,12 @@ def marked_and_read(r: Roles) -> list[Action]:
     return [*steps, ReadOne(r.n), ReadOne(r.n)]
 
 
+def marked_leaf(r: Roles) -> list[Action]:
+    """A marked tensor becomes data by the very barrier that reads it."""
+    steps: list[Action] = [made(r.n), SetDonation(r.n), Apply(r.m, "neg", (r.n,))]
+    return [*steps, SyncLive(r.wait), ReadOne(r.n), ReadOne(r.m)]
+
+
 def marked_and_switched_off(r: Roles) -> list[Action]:
     """Without the switch a mark counts at a barrier only."""
     steps: list[Action] = [StepBarrier(True), SetDonorConfig(True), SetDonation(r.x)]
@@ -158,6 +164,19 @@ def marked_and_kept(r: Roles) -> list[Action]:
     steps: list[Action] = [StepBarrier(True), SetDonation(r.x), Apply(r.n, "neg", (r.x,))]
     steps += [Sync((r.n,), True, True), plus_one(r.n), Apply(r.m, "neg", (r.x,)), Drop(r.x)]
     return [*steps, SyncLive(r.wait), ReadOne(r.m)]
+
+
+def needed_if_it_fails(r: Roles) -> list[Action]:
+    """A buffer that only the recipe of a placeholder reads, and only pending work reads that."""
+    steps: list[Action] = [StepBarrier(True), Apply(r.n, "neg", (r.x,)), Sync((r.n,), False, False)]
+    steps += [Apply(r.m, "neg", (r.n,)), Drop(r.n), plus_one(r.x), Sync((r.x,), True, r.wait)]
+    return [*steps, ReadOne(r.m), ReadOne(r.x)]
+
+
+def copy_over_update(r: Roles) -> list[Action]:
+    """A tensor that was updated takes over the value of another: its buffer is reused no more."""
+    steps: list[Action] = [made(r.n), made(r.m), plus_one(r.n), CopyInto(r.n, r.m), plus_one(r.n)]
+    return [*steps, StepBarrier(r.wait), ReadOne(r.m), ReadOne(r.n)]
 
 
 def clear_pending(r: Roles) -> list[Action]:
@@ -246,6 +265,12 @@ def several_updates(r: Roles) -> list[Action]:
     return [*steps, Sync((r.m, r.n) if r.wait else (r.n, r.m)), ReadOne(r.n), ReadOne(r.m)]
 
 
+def evicted(r: Roles) -> list[Action]:
+    """The cache of programs forgets; that of numbers does not."""
+    steps: list[Action] = [Apply(r.n, "mul_scalar", (r.x,), 3), ReadMany((r.n,)), EvictCache()]
+    return [*steps, ReadMany((r.n,)), AssignInPlace(r.x, "mul_scalar", (), 3), ReadOne(r.x)]
+
+
 def run_by_key_twice(r: Roles) -> list[Action]:
     """Two tensors of one node: each has a result of its own."""
     steps: list[Action] = [plus_one(r.x), CopyInto(r.y, r.x), GraphHash((r.x, r.y))]
@@ -276,8 +301,11 @@ MOTIFS: tuple[Motif, ...] = (
     marked_and_cloned,
     unmarked,
     marked_and_read,
+    marked_leaf,
     marked_and_switched_off,
     marked_and_kept,
+    needed_if_it_fails,
+    copy_over_update,
     clear_pending,
     refused,
     refused_though_cached,
@@ -291,6 +319,7 @@ MOTIFS: tuple[Motif, ...] = (
     stub_programs,
     products,
     several_updates,
+    evicted,
     run_by_key_twice,
     host_copy_read,
     *FAILURE_MOTIFS,

@@ -19,6 +19,9 @@ from markstep.spec.vocabulary import (
     Sync,
 )
 
+CARRIES = 20_057
+"""A seed whose successor carries into the high word of the 64 bits, in the sum alone."""
+
 
 def number_marked(r: Roles) -> list[Action]:
     """A donation mark on a tensor of one number, which other graphs read, too (H-06)."""
@@ -55,7 +58,8 @@ def drawn_in_steps(r: Roles) -> list[Action]:
 
 def reseeded(r: Roles) -> list[Action]:
     """One seed gives the same numbers again; what was traced before keeps its own."""
-    steps: list[Action] = [SetSeed(7), Fill(r.n, (2, 2), 0), Random(r.n), GetSeed(), SetSeed(7)]
+    begin = SetSeed(CARRIES)
+    steps: list[Action] = [begin, Fill(r.n, (2, 2), 0), Random(r.n), GetSeed(), begin]
     return [*steps, Fill(r.m, (2, 2), 1), Random(r.m), ReadMany((r.n, r.m)), GetSeed()]
 
 

@@ -11,7 +11,7 @@ LAYOUTS = (
 LAYOUTS_OF_ARRAYS = LAYOUTS[:-1]
 SCALARS = (2, 1, 0, -1, 3, 2.5)
 BOUNDS = (4, 100, 1)
-SEEDS = (101, 0, 2**64 - 1, 24146324)
+SEEDS = (101, 0, 2**64 - 1, 24146324, 20_057)
 FILLED = ((3, ((), DType.F32)), (3, ((2, 2), DType.F32)), (1, ((), DType.S32)))
 
 HOW_MANY = (1, 1, 1, 2, 2, 2, 3, 3, 3, 0)

@@ -84,6 +84,8 @@ class Failure:
     code_file: str | None = None
     shortening: str = ""
     """Whether the program can be shorter, where one was made short."""
+    field: str = ""
+    """What differs first, where that is known."""
 
 
 @dataclass

@@ -5,67 +5,23 @@ import pytest
 from markstep.conformance.adapters.reference import ReferenceAdapter
 from markstep.conformance.claims import ClaimWatch, all_claims
 from markstep.conformance.lockstep.session import Counts, run_program
-from markstep.conformance.show import show, show_program, tensor
+from markstep.conformance.show import show, show_program
+from markstep.conformance.suite.golden import GOLDEN_DESIGNS, mismatch
 from markstep.conformance.suite.regressions import REGRESSIONS
-from markstep.conformance.suite.scenarios import NOT_IN_THIS_CORE, SCENARIOS, Scenario, Step
+from markstep.conformance.suite.scenarios import NOT_IN_THIS_CORE, SCENARIOS, Scenario
 from markstep.conformance.verdict import Verdict
 from markstep.spec.contract import lost_records
-from markstep.spec.design import DESIGNS, SOUND
-from markstep.spec.machine import AnyAction
-from markstep.spec.observe import abstract_state, outcome
-from markstep.spec.rules.sync import Lookup
+from markstep.spec.design import SOUND
 from markstep.spec.schedule import initial_state, perform
-from markstep.spec.state import State
-from markstep.spec.vocabulary import ErrorKind, FailExecution
 
 each_scenario = pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda s: s.id)
-each_design = pytest.mark.parametrize("design", ["sound", "torch_xla_2_9"])
-
-
-class Notes:
-    """What the small steps of one action show."""
-
-    def __init__(self) -> None:
-        self.lookups: list[str] = []
-        self.leaves: tuple[int, ...] = ()
-
-    def see(self, before: State, action: AnyAction, after: State) -> None:
-        if isinstance(action, Lookup):
-            self.lookups.append("hit" if action.hit else "miss")
-            self.leaves = before.call.leaves
+each_design = pytest.mark.parametrize("design", GOLDEN_DESIGNS)
 
 
 @each_design
 @each_scenario
 def test_every_step_is_as_written(scenario: Scenario, design: str) -> None:
-    state = initial_state()
-    for step in scenario.steps:
-        notes = Notes()
-        after = perform(state, step.action, DESIGNS[design], notes.see)
-        assert after is not None, show(step.action)
-        compare(step, design, after, notes)
-        state = after
-
-
-def compare(step: Step, design: str, state: State, notes: Notes) -> None:
-    states, error = step.expected(design)
-    found = [abstract_state(state, state.record_of(name)).value for name in sorted(state.tensors)]
-    ended = ErrorKind.NONE if isinstance(step.action, FailExecution) else outcome(state).error
-    assert (found, ended) == (states, error), show(step.action)
-    if step.value is not None and error == "none":
-        assert outcome(state).value == step.value, show(step.action)
-    if step.compiled:
-        sound, _, torch_xla = step.compiled.partition("/")
-        assert notes.lookups == [torch_xla if torch_xla and design != "sound" else sound]
-    if step.parameters:
-        assert parameters(state, notes.leaves) == step.parameters
-
-
-def parameters(state: State, leaves: tuple[int, ...]) -> str:
-    """Parameters by the tensor that owns the buffer, or by the number that a scalar has."""
-    owners = {state.record_of(name).leaf: tensor(name) for name in state.tensors}
-    scalars = {row: str(state.buffers[row].contents[0]) for row in leaves if row not in owners}
-    return " ".join({**owners, **scalars}[row] for row in leaves)
+    assert mismatch(scenario, design) is None
 
 
 @each_scenario
