@@ -16,6 +16,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import get_args
 
+from cpp_map import cpp_page
 from markstep.conformance.logs.errortexts import ERROR_TEXTS
 from markstep.conformance.logs.recorded import IDLE_COUNTERS, MODELLED_COUNTERS, UNMODELLED_COUNTERS
 from markstep.conformance.logs.reduction import NOT_MODELLED, REDUCTION, Row
@@ -31,6 +32,7 @@ from markstep.spec.invariants import (
 from markstep.spec.machine import ACTIONS, Rule
 from markstep.spec.state import Phase
 from protocol_schema import protocol_schema
+from states_page import states_page
 from sync_table import sync_page
 
 DOCS = Path(__file__).parent
@@ -343,6 +345,8 @@ PAGES: dict[str, Callable[[], str]] = {
     "reference/reduction.md": reduction,
     "reference/rules.md": rules,
     "reference/calls.md": sync_page,
+    "reference/states.md": states_page,
+    "explanation/cpp-map.md": cpp_page,
     "reference/protocol.schema.json": protocol_schema,
 }
 
