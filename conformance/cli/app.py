@@ -1,4 +1,4 @@
-"""The command line: `markstep run | replay | monitor | show | list | bench`, and the searches.
+"""The command line: `markstep run | replay | monitor | record | show | list | bench`, and searches.
 
 Here are only the verbs with their options; what they do is imported when a verb is called, so that
 `--help` is fast. A mistake of the user is one line on standard error and no traceback.
@@ -19,6 +19,7 @@ from markstep.conformance.cli.usage import UsageError, complain, pick, reader_ma
 from markstep.conformance.exit_codes import ExitCode
 from markstep.spec import SPEC_VERSION
 
+RECORDED = OUT / "recorded.jsonl.gz"
 EPILOGUE = (
     "Exit codes: 0 conforms, 1 violates, 2 usage, 3 inconclusive, 4 adapter or harness error, "
     "5 nothing was checked or a witness was never seen, 130 interrupted."
@@ -98,6 +99,19 @@ def monitor(
     return monitor_verb([first, *more], design, explained_by, with_traces(reported, out))
 
 
+def record(
+    *program: Annotated[
+        str, Parameter(name="PROGRAM", help="After --: python, a script, its arguments.")
+    ],
+    log: Annotated[Path, Parameter(help="The file to write, for `markstep monitor`.")] = RECORDED,
+    reported: Reported = None,
+) -> ExitCode:
+    """Run a PyTorch program on torch_xla, write down what it does, and report hazards."""
+    from markstep.conformance.cli.recording import record_verb
+
+    return record_verb(list(program), log, reported or Outputs())
+
+
 def show(
     trace: Annotated[Path, Parameter(name="TRACE", help="A trace file.")],
     /,
@@ -159,6 +173,7 @@ EXAMPLES: dict[Callable[..., ExitCode], tuple[str, ...]] = {
     ),
     replay: ("markstep replay markstep-out --adapter model",),
     monitor: ("markstep monitor logs --design torch_xla_2_9 --junit-xml logs.xml",),
+    record: ("markstep record -- python train.py",),
     explore: (
         "markstep explore --actions 3 --records 1",
         "markstep explore --design torch_xla_2_9 --actions 2 --html states.html",

@@ -28,6 +28,7 @@ from markstep.conformance.logs.reduction import reduce_step
 from markstep.conformance.logs.scope import check_header, check_sizes, check_values, recorded_design
 from markstep.conformance.logs.strictjson import FieldError
 from markstep.conformance.logs.taking import Ended, take
+from markstep.conformance.recording.hazards import Hazard
 from markstep.conformance.verdict import Verdict
 from markstep.spec.design import Design
 from markstep.spec.invariants import Claim
@@ -98,6 +99,10 @@ class LogVerdict:
     """The claims that the log breaks, by id."""
     error: LogError | None = None
     out_of_time: bool = False
+    hazards: list[Hazard] = field(default_factory=list)
+    """What the recording of a user's program shows."""
+    recording: bool = False
+    """It is such a recording: looked through for hazards, not explained by the law."""
 
     @property
     def program(self) -> tuple[AnyAction, ...]:
@@ -110,7 +115,8 @@ class LogVerdict:
         if self.error is not None:
             unsupported = isinstance(self.error, NotModelledError)
             return Verdict.UNSUPPORTED if unsupported else Verdict.ERROR
-        if self.unexplained is not None or self.breaks:
+        lost = any(hazard.loses_a_value for hazard in self.hazards)
+        if self.unexplained is not None or self.breaks or lost:
             return Verdict.VIOLATES
         return Verdict.INCONCLUSIVE if self.out_of_time else Verdict.CONFORMS
 

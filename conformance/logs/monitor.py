@@ -14,6 +14,8 @@ from typing import TypeAlias
 from markstep.conformance.changes import diff_states
 from markstep.conformance.logs.logrun import Break, LogVerdict, Unexplained, run_log
 from markstep.conformance.logs.recorded import Difference, brief
+from markstep.conformance.recording.judging import judge_recording, lost_value
+from markstep.conformance.recording.lines import VERSION, version_of
 from markstep.conformance.report.model import ClaimCount, Failure, Report, Subject
 from markstep.conformance.show import show
 from markstep.conformance.verdict import Verdict
@@ -82,6 +84,8 @@ class MonitorReport:
 def monitor_log(path: str | Path, design: Design, explained_by: Design | None = None) -> LogVerdict:
     """Hold one log to a design; ``explained_by``: what describes the recorded system, if that is
     not what its header says."""
+    if version_of(Path(path)) == VERSION:
+        return judge_recording(Path(path), design)
     return run_log(path, design, explained_by)
 
 
@@ -95,7 +99,7 @@ def monitor_logs(
     found, given, begin = MonitorReport(design), list(paths), time.perf_counter()
     try:
         for path in given:
-            found.logs.append(run_log(path, design, explained_by))
+            found.logs.append(monitor_log(path, design, explained_by))
             if progress is not None:
                 progress(len(found.logs), len(given))
     except KeyboardInterrupt:
@@ -131,6 +135,11 @@ def _add(report: Report, log: LogVerdict) -> None:
     report.subjects.append(Subject(str(log.path), log.verdict, log.accepted, message(log)))
     if log.unexplained is not None:
         report.failures.append(unexplained_step(log, log.unexplained))
+    for hazard in log.hazards:
+        if hazard.loses_a_value:
+            report.failures.append(lost_value(log, hazard))
+        else:
+            report.notes.append(f"{log.path.name}: {hazard}")
 
 
 def message(log: LogVerdict) -> str:
@@ -144,6 +153,8 @@ def message(log: LogVerdict) -> str:
         return f"{step}: {'; '.join(map(str, log.unexplained.differences[:CANDIDATES]))}"
     if log.out_of_time:
         return f"{log.accepted} of {log.steps} steps in {log.seconds:.0f} s"
+    if log.hazards:
+        return f"{len(log.hazards)} hazards"
     return f"breaks {', '.join(sorted(log.breaks))}" if log.breaks else ""
 
 
@@ -236,11 +247,15 @@ def key_conflict(earlier: LogVerdict, log: LogVerdict, text: str) -> Failure:
 
 def notes(of: MonitorReport) -> list[str]:
     """What a reader should know about the numbers."""
-    whole = sum(log.accepted == log.steps and log.error is None for log in of.logs)
+    explained = [log for log in of.logs if not log.recording]
+    whole = sum(log.accepted == log.steps and log.error is None for log in explained)
     laws = sorted({log.explained_by.name for log in of.logs if log.explained_by is not None})
-    said = [
-        f"{whole} of {len(of.logs)} logs are explained whole" + "".join(f" by {x}" for x in laws)
-    ]
+    said = []
+    if explained:
+        by = "".join(f" by {law}" for law in laws)
+        said.append(f"{whole} of {len(explained)} logs are explained whole{by}")
+    if len(explained) < len(of.logs):
+        said.append("recordings of programs are looked through for hazards, step by step")
     if (places := recordings(of.logs)) > 1:
         said.append(f"equal graphs have {places} hashes: the logs are of {places} recordings")
     if any(log.watch is not None for log in of.logs):

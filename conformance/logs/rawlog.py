@@ -72,8 +72,8 @@ def read_log(path: str | Path) -> RawLog:
     return RawLog(path, header, tuple(steps))
 
 
-def unpack(path: Path) -> bytes:
-    """The bytes of the log, at most MAX_BYTES."""
+def unpack(path: Path, most: int = MAX_BYTES) -> bytes:
+    """The bytes of the log, at most so many."""
     try:
         with path.open("rb") as file:
             packed = file.read(len(GZIP_MAGIC)) == GZIP_MAGIC
@@ -81,9 +81,9 @@ def unpack(path: Path) -> bytes:
             if not packed and path.suffix == ".gz":
                 raise LogError(path, None, "not a gzip file", "copy it again, or rename it")
             if packed:
-                data = gzip.GzipFile(fileobj=file).read(MAX_BYTES + 1)
+                data = gzip.GzipFile(fileobj=file).read(most + 1)
             else:
-                data = file.read(MAX_BYTES + 1)
+                data = file.read(most + 1)
     except EOFError:
         raise LogError(path, None, "the gzip file is truncated", "copy it again") from None
     except (gzip.BadGzipFile, zlib.error) as error:
@@ -91,8 +91,8 @@ def unpack(path: Path) -> bytes:
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise LogError(path, None, f"cannot be read ({reason})", "name a log file") from None
-    if len(data) > MAX_BYTES:
-        what = f"more than {MAX_BYTES >> 20} MiB when unpacked"
+    if len(data) > most:
+        what = f"more than {most >> 20} MiB when unpacked"
         raise LogError(path, None, what, "split the program")
     return data
 

@@ -307,7 +307,9 @@ EXAMPLES = [
     example
     for examples in cli.EXAMPLES.values()
     for example in examples
-    if not example.startswith(("markstep monitor", "markstep bench", "markstep prove"))
+    if not example.startswith(
+        ("markstep monitor", "markstep record", "markstep bench", "markstep prove")
+    )
 ]
 """Those that take seconds and no logs."""
 
