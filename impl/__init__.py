@@ -27,6 +27,7 @@ bind_data = default.bind_data
 call = default.call
 clear_cache = default.clear_cache
 explain_key = default.explain_key
+forbid = default.forbid
 forked_rng = default.forked_rng
 live_buffers = default.live_buffers
 pin = default.pin
@@ -83,6 +84,7 @@ __all__ = [
     "dump_graph",
     "evict",
     "explain_key",
+    "forbid",
     "forked_rng",
     "full",
     "get_seed",

@@ -45,6 +45,7 @@ def look_up(
     ctx.count("InputOutputAliasCount.sum", len(donors))
     if not ctx.allowed:
         raise refused(outputs)
+    ctx.regions.require("compile", f"{names(r.id for r in outputs)} would be compiled")
     because = nearest(key, ctx.cache.latest(COMPARED))
     program = _compile(ctx, graph, key, donors, pair(outputs, graph, donors))
     ctx.count("CreateCompileHandles")

@@ -23,6 +23,7 @@ from markstep.impl.lower import CompileMode
 from markstep.impl.node import Buffer, Node
 from markstep.impl.pattern import Patterns
 from markstep.impl.record import Record
+from markstep.impl.regions import Regions
 from markstep.impl.seeds import Seeds
 
 COUNTERS: Final = (
@@ -115,6 +116,7 @@ class Context:
         self.executions = 0
         self.failures = 0
         self.allowed = True
+        self.regions = Regions()
         self.donor_config = False
         self.inject = Inject()
         self.pool: ThreadPoolExecutor | None = None

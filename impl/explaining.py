@@ -4,6 +4,7 @@ The key is exact, so that the question has an exact answer: the ingredients in w
 differ. Source: users of torch_xla (pytorch/xla#8822, #9575); semantics.md §1.4, §3 (56-58).
 """
 
+import contextlib
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ from markstep.impl.graph import Key
 SHOWN: Final = 4
 """Differences of one ingredient that are listed; the others are counted."""
 PACKAGE: Final = str(Path(__file__).parent)
+CONTEXTS: Final = contextlib.__file__
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +108,6 @@ def nearest(key: Key, others: Sequence[Key]) -> tuple[str, ...]:
 def users_line() -> str:
     """File and line of the innermost call that is not the executor's own."""
     frame: FrameType | None = sys._getframe(1)
-    while frame is not None and frame.f_code.co_filename.startswith(PACKAGE):
+    while frame is not None and frame.f_code.co_filename.startswith((PACKAGE, CONTEXTS)):
         frame = frame.f_back
     return "" if frame is None else f"{frame.f_code.co_filename}:{frame.f_lineno}"

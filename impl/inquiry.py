@@ -1,19 +1,20 @@
-"""What a person asks an executor when something is slow, large or surprising."""
+"""What a person asks of an executor when something is slow, large or surprising."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 
 from markstep.impl import cached, explaining, holders
 from markstep.impl.context import Context
 from markstep.impl.explaining import Compilation
 from markstep.impl.holders import LiveBuffer
 from markstep.impl.record import Record
+from markstep.impl.regions import Deed
 from markstep.impl.tensors import Tensor
 
 
 class Inquiry(ABC):
-    """The part of ``Executor`` that explains. Nothing here executes or waits."""
+    """The part of ``Executor`` that explains and guards. Nothing here executes or waits."""
 
     _ctx: Context
 
@@ -53,6 +54,13 @@ class Inquiry(ABC):
         """
         with self._ctx.lock:
             return self._ctx.cache.pin(cached.key(self._ctx, self._records(tensors)), flag)
+
+    def forbid(self, *deeds: Deed) -> AbstractContextManager[None]:
+        """A region in which "compile", "execute" or "transfer" (default: all three) is refused.
+
+        Whoever tries gets REFUSED with the line of the call; no tensor changes by it.
+        """
+        return self._ctx.regions.forbid(deeds)
 
     @contextmanager
     def forked_rng(self) -> Iterator[None]:

@@ -19,6 +19,7 @@ from markstep.impl.node import Buffer
 def to_device(ctx: Context, array: HostArray, layout: Layout | None = None) -> Array:
     """Send host data; they are copied before this returns. On several devices each gets exactly
     its piece, or all where no layout says otherwise."""
+    ctx.regions.require("transfer", f"{array.nbytes} bytes would be sent to the device")
     if ctx.spmd:
         return _to_devices(ctx, array, layout or REPLICATED)
     ctx.count("CreateDataHandles")

@@ -154,6 +154,7 @@ def load_shards(ctx: Context, record: Record, parts: Sequence[HostArray]) -> Non
         raise bad_argument(
             f"{names([record.id])} needs {len(ctx.devices)} pieces {aval_of(shape, dtype)}"
         )
+    ctx.regions.require("transfer", f"pieces of {names([record.id])} would be sent")
     buffer = Buffer(record.aval)
     sent_parts = [upload_to(part, device) for part, device in zip(parts, ctx.devices, strict=True)]
     buffer.value = assembled(sent_parts, record.aval.shape, wanted, ctx.devices)

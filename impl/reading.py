@@ -28,6 +28,7 @@ def read_one(ctx: Context, record: Record) -> HostArray:
             deliver(ctx, [record])
             if record.host is not None:
                 return _give_up_host(record)
+            ctx.regions.require("transfer", f"{names([record.id])} would be fetched")
             wait_idle(ctx)
             deliver(ctx, [record])
             buffer = _buffer_to_show(record)
@@ -92,6 +93,9 @@ def read_many(ctx: Context, records: list[Record]) -> list[HostArray]:
         with ctx.lock:
             deliver(ctx, records)
             _refuse_stubs(ctx, records)
+            away = [record.id for record in records if record.host is None]
+            if away:
+                ctx.regions.require("transfer", f"{names(away)} would be fetched")
             execution = schedule(ctx, records, Config(force=False, sync=False, wait=True))
             computed = [] if execution is None else execution.outputs
             wanted = [(record.id, record.aval) for record in records]

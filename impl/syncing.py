@@ -143,6 +143,7 @@ def gather(
     require_values(outputs, graph)
     if not ctx.allowed:
         raise refused(outputs)
+    ctx.regions.require("execute", f"{names(r.id for r in outputs)} would be computed")
     return outputs, graph
 
 

@@ -3,8 +3,10 @@
 import numpy as np
 import pytest
 
+from markstep.impl.errors import ExecutorError
 from markstep.impl.executor import Executor
 from markstep.impl.graph import Key
+from markstep.spec.vocabulary import ErrorKind
 
 
 @pytest.fixture
@@ -123,3 +125,49 @@ def test_a_fork_of_the_random_numbers_leaves_the_stream_alone(executor):
     after = executor.randint((4,), 100).numpy()
     assert (after == other.randint((4,), 100).numpy()).all()
     assert (inside == after).all()
+
+
+def refused(deed, *parts):
+    with pytest.raises(ExecutorError) as raised:
+        deed()
+    assert raised.value.kind == ErrorKind.REFUSED
+    text = str(raised.value)
+    assert text.count("test_impl_inquiry.py:") == 2  # who asked, and who forbade
+    assert all(part in text for part in parts)
+
+
+def test_a_region_refuses_what_it_forbids_and_nothing_is_damaged(executor):
+    a = ones(executor)
+    b, host = a + 1, executor.tensor(np.ones(2, np.float32), upload=False)
+    before = [executor.describe(t) for t in (a, b, host)]
+    with executor.forbid():
+        refused(executor.mark_step, f"tensor {b.id} would be computed")
+        refused(lambda: executor.read(b), f"tensor {b.id} would be fetched")
+        refused(lambda: executor.read_many([b, host]), f"tensor {b.id} would be fetched")
+        refused(lambda: executor.warm_up([b]), f"tensor {b.id} would be compiled")
+        refused(lambda: ones(executor), "8 bytes would be sent")
+        refused(lambda: host + 1, "8 bytes would be sent")
+        assert executor.read(host).tolist() == [1, 1]
+        assert (b * 1).shape == (2,)  # tracing is free
+    assert [executor.describe(t) for t in (a, b, host)] == before
+    assert executor.read(b).tolist() == [2, 2]
+
+
+def test_regions_nest_and_forbid_only_what_they_name(executor):
+    a = ones(executor)
+    with executor.forbid("compile"):
+        refused(lambda: executor.sync([a + 1]), "compiled")
+        with executor.forbid("transfer"):
+            refused(lambda: executor.read(a), "fetched")
+        assert executor.read(a).tolist() == [1, 1]
+    executor.sync([a + 1])
+    with executor.forbid("compile"):
+        executor.sync([a + 1])  # a hit
+    with pytest.raises(ExecutorError, match="'sing' cannot be forbidden"), executor.forbid("sing"):
+        pass
+
+
+def test_a_region_ends_by_an_error_too(executor):
+    with pytest.raises(ZeroDivisionError), executor.forbid():
+        raise ZeroDivisionError
+    assert executor.read(ones(executor)).tolist() == [1, 1]
