@@ -143,7 +143,8 @@ def gather(
     require_values(outputs, graph)
     if not ctx.allowed:
         raise refused(outputs)
-    ctx.regions.require("execute", f"{names(r.id for r in outputs)} would be computed")
+    if ctx.regions.entered:
+        ctx.regions.require("execute", f"{names(r.id for r in outputs)} would be computed")
     return outputs, graph
 
 
