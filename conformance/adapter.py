@@ -42,6 +42,10 @@ NEEDS: dict[type, str] = {
     v.Random: "random",
     v.SetSeed: "random",
     v.GetSeed: "random",
+    **dict.fromkeys(
+        (v.UseSpmd, v.MarkSharding, v.ClearSharding, v.ReadSpec, v.BindData, v.LoadShards),
+        "sharding",
+    ),
     v.CompleteExecution: ENVIRONMENT,
     v.FailExecution: ENVIRONMENT,
 }

@@ -3,14 +3,14 @@
 import json
 import types
 from dataclasses import MISSING, fields
-from enum import Enum
+from enum import Enum, IntEnum
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from markstep.conformance.adapter import ALL_CAPABILITIES
 from markstep.conformance.process.messages import MAX_NAME, PROTOCOL
 from markstep.spec import vocabulary
 from markstep.spec.design import DESIGNS
-from markstep.spec.vocabulary import BufferStatus, DType, ErrorKind, IrKind, TensorView
+from markstep.spec.vocabulary import BufferStatus, DType, ErrorKind, IrKind, Sharding, TensorView
 
 Schema = dict[str, Any]
 
@@ -82,7 +82,8 @@ def of_type(hint: Any) -> Schema:
     if get_origin(hint) in (types.UnionType, Union):
         return {"anyOf": [of_type(part) for part in get_args(hint)]}
     if isinstance(hint, type) and issubclass(hint, Enum):
-        return {"enum": [member.value for member in hint]}
+        numbered = issubclass(hint, IntEnum)
+        return {"enum": [one.name.lower() if numbered else one.value for one in hint]}
     names = {bool: "boolean", str: "string", float: "number", type(None): "null"}
     return INTEGER if hint is int else {"type": names[hint]}
 
@@ -130,8 +131,11 @@ def tensor() -> Schema:
         "host": {"type": "boolean"},
         "shape": {"type": "array", "items": {"type": "integer"}},
         "dtype": {"enum": [dtype.value for dtype in DType]},
+        "spec": of_type(Sharding),
+        "sharding": of_type(Sharding),
     }
-    return closed(known, [field.name for field in fields(TensorView)])
+    needed = [field.name for field in fields(TensorView) if field.default is MISSING]
+    return closed(known, needed)
 
 
 def integer() -> Schema:

@@ -13,10 +13,11 @@ from markstep.spec.machine import AnyAction, blocked
 from markstep.spec.optional import creations as optional_creations
 from markstep.spec.optional import switches as optional_switches
 from markstep.spec.optional import updates as optional_updates
+from markstep.spec.rules.execution import Schedule
 from markstep.spec.rules.sync import Compile, Lookup
 from markstep.spec.schedule import FACTLESS
 from markstep.spec.state import CallKind, Phase, State
-from markstep.spec.vocabulary import TensorName
+from markstep.spec.vocabulary import Sharding, TensorName
 
 FAMILIES = ("core", "host", "placeholder", "donation", "faults", "cache")
 """Groups of actions that an exploration can include."""
@@ -66,14 +67,27 @@ def moves(state: State, design: Design, bound: Bound) -> Iterator[AnyAction]:
     elif state.call.phase == Phase.LOOKUP:
         answers = (Lookup(False), Lookup(True), Lookup(True, True), Lookup(True, misfits=True))
         yield from [answer for answer in answers if facts_possible(state, answer, design)]
+        if state.device.spmd and not design.key_has_mode and state.call.params == 0:
+            yield Lookup(True, plain=True)  # a leaf shows the mode in the key by its sharding
     elif state.call.phase == Phase.COMPILE:
         yield Compile()
         if "faults" in bound.families:
             yield Compile(fails=True)
+    elif partitioned(state):
+        yield from (Schedule((choice,)) for choice in CHOICES)
     else:
         yield FACTLESS[state.call.phase]
     if state.execution.running and ends_are_tried(state, design, bound):
         yield from environment_moves(state, bound)
+
+
+CHOICES = (Sharding.REPLICATED, Sharding.TILED)
+"""How the partitioner lays outputs that are not annotated: both are tried."""
+
+
+def partitioned(state: State) -> bool:
+    """Whether the next step has a choice of the partitioner as a fact."""
+    return state.call.phase == Phase.SCHEDULE and state.device.spmd and not state.call.plain
 
 
 def facts_possible(state: State, action: Lookup, design: Design) -> bool:
@@ -156,7 +170,8 @@ def program_moves(state: State, bound: Bound) -> Iterator[AnyAction]:
     if names:
         yield from (v.StepBarrier(wait=True), v.StepBarrier(wait=False), v.WaitDevice())
         yield from switches(state, bound)
-        yield from optional_switches(bound.families)
+    if names or "sharding" in bound.families:
+        yield from optional_switches(state, bound.families)
 
 
 def creations(names: list[TensorName], new: TensorName, bound: Bound) -> Iterator[AnyAction]:

@@ -38,7 +38,7 @@ def keeps_value(s: State, record: Record) -> bool:
 def buffer_keeps_value(s: State, row: int) -> bool:
     """Whether a buffer has the right contents, or the running execution will give them."""
     buffer = s.buffers[row]
-    if buffer.status == BufferStatus.VALUE:
+    if buffer.status == BufferStatus.VALUE or buffer.source:
         return buffer.right
     filling = s.execution.running and has(s.execution.outputs, row)
     return buffer.status == BufferStatus.PLACEHOLDER and filling and s.execution.right

@@ -102,6 +102,41 @@ class Generator(StrEnum):
     """Nobody says: what is drawn is not compared, but everything else is. torch_xla."""
 
 
+class MarkHost(StrEnum):
+    """What marking data that is on the host does, where it is lazy (D40)."""
+
+    UPLOAD = "upload"
+    """Its pieces are sent at once: torch_xla."""
+    KEEP_HOST = "keep-host"
+    """Only the annotation is set: alternatives B and C of semantics.md §5.3."""
+    LEAF_WITH_SOURCE = "leaf-with-source"
+    """The data becomes a leaf whose buffer record fills itself when it is first needed: E."""
+    LOAD_NODE = "load-node"
+    """The data becomes a pending node; every execution that reaches it sends it: A."""
+    STUB = "stub"
+    """The data becomes a leaf without data, until some are bound: D."""
+
+
+class TraceHost(StrEnum):
+    """What tracing over data that is on the host does in SPMD mode."""
+
+    UPLOAD_REPLICATED = "upload-replicated"
+    """All of it goes to every device, whatever the annotation says: torch_xla (H-14)."""
+    UPLOAD_BY_SPEC = "upload-by-spec"
+    """Its pieces are sent (F8)."""
+    LAZY_LEAF = "lazy-leaf"
+    """Nothing is sent: it becomes a leaf with a source (F9)."""
+
+
+class MarkData(StrEnum):
+    """What marking data that is on the devices does."""
+
+    ROUND_TRIP = "round-trip"
+    """It is fetched, which waits, and sent again in pieces: torch_xla."""
+    HINT = "hint"
+    """A hint is traced over it, which the next evaluation follows; nothing moves."""
+
+
 @dataclass(frozen=True, slots=True)
 class Design:
     """One way to build a lazy executor. Every value is documented with who does it."""
@@ -171,6 +206,36 @@ class Design:
     generator: Generator = Generator.THREEFRY
     """D24"""
 
+    mark_host: MarkHost = MarkHost.LEAF_WITH_SOURCE
+    """D30"""
+    trace_host: TraceHost = TraceHost.LAZY_LEAF
+    """D31"""
+    key_has_mode: bool = True
+    """D32: whether SPMD mode is on is part of the key (F5). torch_xla: no (H-11)."""
+    unforced_keeps_ir: bool = True
+    """D33: in SPMD mode, too, an evaluation without force keeps pending work. torch_xla: no
+    (H-16)."""
+    conflicts_refused_first: bool = True
+    """D34: a mark that contradicts an annotation is refused before anything changes. torch_xla:
+    host data is sent, and a hint traced, first (H-15)."""
+    spec_reads_are_pure: bool = True
+    """D35: reading an annotation overwrites none. torch_xla: the sharding of the ir node replaces
+    it, and the first read still gives the old one (H-14, F8)."""
+    sharded_stubs_have_numbers: bool = True
+    """D36: a sharded placeholder can be told from others (F6). torch_xla: the process dies when one
+    is hashed or dumped (H-09)."""
+    load_drops_host: bool = True
+    """D37: a source that was loaded gives up its host copy."""
+    barrier_loads_unused: bool = False
+    """D38: in SPMD mode a forced sync sends host data that none of its graphs reads. torch_xla:
+    yes."""
+    lazy_is_asked_for: bool = True
+    """D40: only a mark with ``lazy`` is lazy; another one sends data at once."""
+    marks_stubs: bool = True
+    """D41: a tensor without data can be marked. torch_xla: no."""
+    mark_data: MarkData = MarkData.HINT
+    """D42"""
+
 
 SOUND = Design()
 
@@ -197,6 +262,18 @@ TORCH_XLA_2_9 = Design(
     empty_list_has_own_key=True,
     scalars_are_borrowed=False,
     generator=Generator.UNKNOWN,
+    mark_host=MarkHost.UPLOAD,
+    trace_host=TraceHost.UPLOAD_REPLICATED,
+    key_has_mode=False,
+    unforced_keeps_ir=False,
+    conflicts_refused_first=False,
+    spec_reads_are_pure=False,
+    sharded_stubs_have_numbers=False,
+    load_drops_host=False,
+    barrier_loads_unused=True,
+    lazy_is_asked_for=False,
+    marks_stubs=False,
+    mark_data=MarkData.ROUND_TRIP,
 )
 
 SEED_2025_03 = replace(TORCH_XLA_2_9, name="seed_2025_03", user_donors=UserDonors.CONFIG)
@@ -206,12 +283,35 @@ FIXES: tuple[Design, ...] = (
     replace(TORCH_XLA_2_9, name="fixed_F2", donor_safety=DonorSafety.UNNEEDED),
     replace(TORCH_XLA_2_9, name="fixed_F3", donor_scope=DonorScope.FULL_BARRIER),
     replace(TORCH_XLA_2_9, name="fixed_F4", validation=Validation.BEFORE_EFFECTS),
+    replace(TORCH_XLA_2_9, name="fixed_F5", key_has_mode=True),
+    replace(TORCH_XLA_2_9, name="fixed_F6", sharded_stubs_have_numbers=True),
     replace(TORCH_XLA_2_9, name="fixed_F7", error_delivery=ErrorDelivery.NEXT_LOCKER_ONCE),
+    replace(
+        TORCH_XLA_2_9,
+        name="fixed_F8",
+        spec_reads_are_pure=True,
+        trace_host=TraceHost.UPLOAD_BY_SPEC,
+    ),
+    replace(TORCH_XLA_2_9, name="fixed_F9", trace_host=TraceHost.LAZY_LEAF),
 )
-"""torch_xla 2.9 with one fix of semantics.md §8.3 each, as far as it concerns one plain device."""
+"""torch_xla 2.9 with one fix of semantics.md §8.3 each; F10 is about a switch that is left out."""
+
+ALTERNATIVES: tuple[Design, ...] = (
+    replace(TORCH_XLA_2_9, name="rfc_ir_node", mark_host=MarkHost.LOAD_NODE),
+    replace(TORCH_XLA_2_9, name="rfc_host_state", mark_host=MarkHost.KEEP_HOST),
+    replace(TORCH_XLA_2_9, name="rfc_option", mark_host=MarkHost.KEEP_HOST, lazy_is_asked_for=True),
+    replace(TORCH_XLA_2_9, name="rfc_stub_leaf", mark_host=MarkHost.STUB, marks_stubs=True),
+    replace(
+        TORCH_XLA_2_9,
+        name="rfc_lazy_leaf",
+        mark_host=MarkHost.LEAF_WITH_SOURCE,
+        trace_host=TraceHost.LAZY_LEAF,
+    ),
+)
+"""The alternatives A to E of semantics.md §5.3, each as the smallest patch of torch_xla 2.9."""
 
 DESIGNS: dict[str, Design] = {
-    design.name: design for design in (SOUND, TORCH_XLA_2_9, SEED_2025_03, *FIXES)
+    design.name: design for design in (SOUND, TORCH_XLA_2_9, SEED_2025_03, *FIXES, *ALTERNATIVES)
 }
 
 

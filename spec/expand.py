@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Protocol, TypeAlias
 
-from markstep.spec.alphabet import Bound, cost, ends_are_tried, moves, syncs
+from markstep.spec.alphabet import Bound, cost, ends_are_tried, moves, partitioned, syncs
 from markstep.spec.canonical import canonical, pack, tensors_in_order, unpack
 from markstep.spec.design import Design
 from markstep.spec.invariants import CLAIMS, Claim, Step
@@ -88,7 +88,7 @@ def only_move(state: State, search: Searched) -> AnyAction | None:
     """The one thing that can happen next, in the middle of a call while nothing can end."""
     if state.execution.running and ends_are_tried(state, search.design, search.bound):
         return None
-    return FACTLESS.get(state.call.phase)
+    return None if partitioned(state) else FACTLESS.get(state.call.phase)
 
 
 def judge(

@@ -6,6 +6,7 @@ values, and the facts that the environment would otherwise choose (`markstep.spe
 
 from collections import OrderedDict
 from collections.abc import Mapping
+from dataclasses import replace
 from math import prod
 
 from markstep.spec.design import Design, Generator
@@ -19,6 +20,7 @@ from markstep.spec.ir import (
     constant_node,
     graft,
     graph_key,
+    hint_node,
     leaf_node,
     number_parameters,
     op_node,
@@ -26,6 +28,7 @@ from markstep.spec.ir import (
     program_of,
     sized_node,
 )
+from markstep.spec.layouts import DEVICES, bytes_of
 from markstep.spec.payload import CACHE_CAPACITY, SCALAR_CAPACITY, Payload
 from markstep.spec.randomness import (
     FIRST_SEED,
@@ -36,7 +39,7 @@ from markstep.spec.randomness import (
     next_step_seed,
 )
 from markstep.spec.state import NONE, has
-from markstep.spec.vocabulary import DType, Number
+from markstep.spec.vocabulary import DType, Number, Sharding
 
 ALPHA_OPS = ("add", "sub")
 """Ops that carry the multiplier alpha of ATen as a last, constant operand."""
@@ -50,6 +53,8 @@ class GraphPayload(Payload):
         self.counters: dict[str, int] = {}
         self.scalars: OrderedDict[tuple[Number, DType], int] = OrderedDict()
         self.programs: OrderedDict[object, Program] = OrderedDict()
+        self.partitions: dict[object, tuple[Sharding, ...]] = {}
+        self.asked_shardings: frozenset[object] = frozenset()
         self.numbers = 0
         self.seed = self.running = FIRST_SEED
         self.seed_node: Node | None = None
@@ -60,6 +65,7 @@ class GraphPayload(Payload):
         copy.counters = self.counters.copy()
         copy.scalars = self.scalars.copy()
         copy.programs = self.programs.copy()
+        copy.partitions, copy.asked_shardings = self.partitions, self.asked_shardings
         copy.numbers = self.numbers
         return copy
 
@@ -75,22 +81,39 @@ class GraphPayload(Payload):
         self.count(f"{metric}.n")
         self.count(f"{metric}.sum", amount)
 
-    def count_upload(self, shape: tuple[int, ...], dtype: DType) -> None:
-        for counter in ("CreateDataHandles", "TransferToDevice"):
-            self.count(counter)
+    def count_upload(self, shape: tuple[int, ...], dtype: DType, sharding: Sharding) -> None:
+        self.count("CreateDataHandles", 1 if sharding == Sharding.NONE else DEVICES)
+        self.count("TransferToDevice")
         size = ELEMENT_BYTES * (2 if dtype == DType.S64 else 1)
-        self.count_sample("OutboundData", prod(shape) * size)
+        plain = sharding == Sharding.NONE
+        sent = prod(shape) * size if plain else bytes_of(shape, sharding, size)
+        self.count_sample("OutboundData", sent)
 
-    def count_download(self, shapes: list[tuple[int, ...]]) -> None:
-        self.count_sample("InboundData", sum(map(prod, shapes)) * ELEMENT_BYTES)
+    def count_download(self, arrays: list[tuple[tuple[int, ...], Sharding]]) -> None:
+        for _, sharding in arrays:
+            if sharding != Sharding.NONE:
+                self.count("ReplicateShardedData")
+            if sharding not in (Sharding.NONE, Sharding.REPLICATED):  # a program puts it together
+                for counter in ("CreateCompileHandles", "CompileTime", "ExecuteReplicatedTime"):
+                    self.count(counter)
+        self.count_sample("InboundData", sum(prod(shape) for shape, _ in arrays) * ELEMENT_BYTES)
 
     def count_graph(self, roots: tuple[Node | None, ...]) -> None:
         self.count_sample("TensorsGraphSize", len(ordered(_nodes(roots))))
 
-    def count_execution(self, results: int, counted: bool) -> None:
-        self.count("CreateDataHandles", results)
+    def count_run(self, sharded: bool) -> None:
+        self.count("ExecuteReplicatedTime" if sharded else "ExecuteTime")
+
+    def count_execution(self, results: int, counted: bool, sharded: bool) -> None:
+        if not sharded:
+            self.count("CreateDataHandles", results)
         if counted:
-            self.count("ExecuteComputation")
+            self.count("ExecuteReplicated" if sharded else "ExecuteComputation")
+
+    def count_shardings(self, key: object) -> None:
+        if key not in self.asked_shardings:
+            self.asked_shardings |= {key}
+            self.count("UncachedOutputSharding")
 
     # ---- values and nodes -------------------------------------------------------------------
 
@@ -116,7 +139,9 @@ class GraphPayload(Payload):
     def constant(self, value: Number, dtype: DType) -> Node | None:
         return constant_node(value, dtype)
 
-    def apply(self, op: str, operands: tuple[Node | None, ...]) -> Node | None:
+    def apply(
+        self, op: str, operands: tuple[Node | None, ...], hints: tuple[Sharding, ...] = ()
+    ) -> Node | None:
         known = _nodes(operands)
         base = op.removesuffix("_scalar")
         if op == "failing_execute":
@@ -124,7 +149,10 @@ class GraphPayload(Payload):
             known, base = (zero, op_node("sum", known)), "add"
         if base in ALPHA_OPS:
             known = (*known, constant_node(1, known[0].dtype))
-        return op_node(base, known)
+        return op_node(base, known, hints)
+
+    def hinted(self, node: Node | None, hint: Sharding, sharding: Sharding) -> Node | None:
+        return None if node is None else hint_node(node, hint, sharding)
 
     def meaning(self, node: Node | None, values: tuple[Value | None, ...]) -> Value | None:
         if node is None or len(node.operands) < len(values):
@@ -225,9 +253,11 @@ class GraphPayload(Payload):
         roots: tuple[Node | None, ...],
         leaves: tuple[int, ...],
         donors: int,
+        layout: object = None,
     ) -> object:
         positions = tuple(i for i, row in enumerate(leaves) if has(donors, row))
-        return graph_key(design, force, _nodes(roots), positions)
+        key = graph_key(design, force, _nodes(roots), positions)
+        return key if layout is None else (key, layout)
 
     def peek(self, key: object) -> Program | None:
         return self.programs.get(key)
@@ -242,12 +272,25 @@ class GraphPayload(Payload):
         return program_of(_nodes(roots))
 
     def compile(
-        self, key: object, roots: tuple[Node | None, ...], leaves: tuple[int, ...]
+        self,
+        key: object,
+        roots: tuple[Node | None, ...],
+        leaves: tuple[int, ...],
+        shardings: tuple[Sharding, ...] = (),
+        spmd: bool = False,
     ) -> Program | None:
-        self.programs[key] = program = program_of(_nodes(roots))
+        program = replace(program_of(_nodes(roots)), shardings=shardings, spmd=spmd)
+        self.programs[key] = program
         if len(self.programs) > CACHE_CAPACITY:
             self.programs.popitem(last=False)
         return program
+
+    def settle(self, key: object, choice: tuple[Sharding, ...]) -> None:
+        if key not in self.partitions:
+            self.partitions = {**self.partitions, key: choice}
+
+    def settled(self, key: object) -> tuple[Sharding, ...] | None:
+        return self.partitions.get(key)
 
     def cached_programs(self) -> int:
         return len(self.programs)
@@ -256,9 +299,16 @@ class GraphPayload(Payload):
         self.programs.clear()
 
     def run(
-        self, program: Program | None, contents: tuple[Value | None, ...]
+        self,
+        program: Program | None,
+        contents: tuple[Value | None, ...],
+        shardings: tuple[Sharding, ...] = (),
     ) -> tuple[Value | None, ...]:
-        return program.run(contents) if program is not None else ()
+        if program is None:
+            return ()
+        if program.spmd and program.shardings != shardings:
+            return (None,) * len(program.roots)
+        return program.run(contents)
 
 
 def _nodes(nodes: tuple[Node | None, ...]) -> tuple[Node, ...]:

@@ -6,7 +6,7 @@ Source: semantics.md §1.4, §3.56 (RunPostOrder), §3.63 and the hash recipe af
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import prod
 from typing import TypeAlias
@@ -15,7 +15,7 @@ from weakref import WeakValueDictionary
 from markstep.spec.design import Design, KeyWiring
 from markstep.spec.evaluator import Value, evaluate, result_shape
 from markstep.spec.randomness import draw
-from markstep.spec.vocabulary import DType, Number
+from markstep.spec.vocabulary import DType, Number, Sharding
 
 DEVICE_DATA = "device_data"
 CONSTANT = "constant"
@@ -24,6 +24,8 @@ RANDOM = "random"
 """Random numbers of which nobody knows which they are."""
 THREEFRY = "threefry"
 """Random numbers from 0 to a bound, for a seed."""
+HINT = "sharding"
+"""The value of its operand, with a hint how it lies."""
 SPECIAL_SCALARS = (0, 1, -1)
 """Scalars that are inlined into the program instead of being parameters (semantics.md §1.4)."""
 
@@ -41,7 +43,9 @@ class Node:
     buffer: int = -1
     """The buffer row of a device_data node."""
     value: Number | None = None
-    """The scalar of a constant node."""
+    """The scalar of a constant node; the sharding of a hint."""
+    hints: tuple[Sharding, ...] = ()
+    """The shardings that were on the operands when the node was made; none: no operand had one."""
 
 
 Roots: TypeAlias = tuple[Node, ...]
@@ -57,12 +61,20 @@ def constant_node(value: Number, dtype: DType) -> Node:
     return Node(CONSTANT, (), (), dtype, (CONSTANT, value, dtype.value), value=value)
 
 
-def op_node(op: str, operands: tuple[Node, ...]) -> Node:
+def op_node(op: str, operands: tuple[Node, ...], hints: tuple[Sharding, ...] = ()) -> Node:
     """A pending op. Raises ValueError when the operand shapes do not fit."""
     shape = result_shape(op, tuple(o.shape for o in operands))
     dtype = operands[0].dtype
-    structure = structure_of(op, shape, dtype.value, *[o.structure for o in operands])
-    return Node(op, operands, shape, dtype, structure)
+    hints = hints if any(hints) else ()
+    structure = structure_of(op, shape, dtype.value, *[o.structure for o in operands], *hints)
+    return Node(op, operands, shape, dtype, structure, hints=hints)
+
+
+def hint_node(node: Node, hint: Sharding, sharding: Sharding) -> Node:
+    """A value that is to lie in another way (C++: CustomSharding)."""
+    hints = (hint,) if hint else ()
+    structure = structure_of(HINT, node.structure, *hints)
+    return Node(HINT, (node,), node.shape, node.dtype, structure, value=int(sharding), hints=hints)
 
 
 def sized_node(op: str, operands: tuple[Node, ...], shape: tuple[int, ...], dtype: DType) -> Node:
@@ -162,8 +174,15 @@ def exact_wiring(order: Iterable[Node], roots: Roots) -> object:
             parameters[node.buffer] = position[node]
         if known is None:
             operands = tuple([position[o] for o in node.operands])
-            lines.append((node.op, node.value, node.shape, node.dtype.value, operands))
+            line = (node.op, node.value, node.shape, node.dtype.value, operands)
+            lines.append((*line, hints_on_ops(node)) if node.hints else line)
     return tuple(lines), tuple([position[root] for root in roots])
+
+
+def hints_on_ops(node: Node) -> tuple[Sharding, ...]:
+    """The hints on operands that are ops; how a leaf lies is known from its buffer."""
+    pairs = zip(node.hints, node.operands, strict=False)
+    return tuple([Sharding.NONE if o.op == DEVICE_DATA else hint for hint, o in pairs])
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -176,6 +195,10 @@ class Program:
     """Shape and dtype of each parameter, in order."""
     parameter_of: dict[int, int]
     """Buffer row at compile time → parameter number."""
+    shardings: tuple[Sharding, ...] = ()
+    """How each parameter lies, in SPMD mode."""
+    spmd: bool = False
+    """It was compiled in SPMD mode, for all devices."""
 
     def run(self, contents: tuple[Value | None, ...]) -> tuple[Value | None, ...]:
         """The value of each output for given parameter contents; None where nobody knows."""
@@ -198,6 +221,8 @@ def value_of(node: Node, values: tuple[Value | None, ...]) -> Value | None:
         return None
     if node.op == EXPAND:
         return known[0] * prod(node.shape)
+    if node.op == HINT:
+        return known[0]
     if node.op == THREEFRY:
         _, (bound,), (seed,) = known
         return draw(int(seed), int(bound), prod(node.shape))
@@ -213,6 +238,15 @@ def program_of(roots: Roots) -> Program:
     return Program(order, roots, layouts, {b: i for i, b in enumerate(buffers)})
 
 
+def over(node: Node, operands: tuple[Node, ...]) -> Node:
+    """The same op over other operands."""
+    if node.op == HINT:
+        hint = node.hints[0] if node.hints else Sharding.NONE
+        return hint_node(operands[0], hint, Sharding(int(node.value or 0)))
+    made = sized_node(node.op, operands, node.shape, node.dtype)
+    return replace(made, hints=node.hints) if node.hints else made
+
+
 def graft(roots: Roots, buffer: int, recipe: Node) -> Roots:
     """The graphs of ``roots`` with every leaf over ``buffer`` replaced by ``recipe``.
 
@@ -223,8 +257,7 @@ def graft(roots: Roots, buffer: int, recipe: Node) -> Roots:
         if node.op == DEVICE_DATA and node.buffer == buffer:
             new[node] = recipe
         elif any(new[o] is not o for o in node.operands):
-            operands = tuple(new[o] for o in node.operands)
-            new[node] = sized_node(node.op, operands, node.shape, node.dtype)
+            new[node] = over(node, tuple(new[o] for o in node.operands))
         else:
             new[node] = node
     return tuple([new[root] for root in roots])

@@ -6,7 +6,7 @@ arrays that are not integers are written as strings, because ITF knows no other 
 
 import re
 from collections.abc import Iterable
-from enum import Enum
+from enum import Enum, IntEnum
 from typing import Any, TypeAlias
 
 from markstep.spec.machine import AnyAction
@@ -113,6 +113,8 @@ def tensor_to_itf(state: State, name: Any, view: TensorView) -> Json:
         "host": view.host,
         "shape": plain_to_itf(view.shape),
         "dtype": view.dtype.value,
+        "spec": view.spec.name,
+        "sharding": view.sharding.name,
         "meaning": plain_to_itf(record.truth),
     }
 
@@ -126,6 +128,8 @@ def plain_to_itf(value: object) -> Json:
     """A field of an action: an optional number as a list of none or one, a fraction as a string."""
     if value is None:
         return []
+    if isinstance(value, IntEnum):
+        return value.name.lower()
     if isinstance(value, Enum):
         return value.value
     if isinstance(value, bool | str):

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 from markstep.spec import vocabulary as v
 from markstep.spec.contract import lost_records
 from markstep.spec.design import Design
-from markstep.spec.rules import calls, execution, randomness, reading, sync, tensors
+from markstep.spec.rules import calls, execution, randomness, reading, sharding, sync, tensors
 from markstep.spec.state import Phase, State
 
 Internal: TypeAlias = (
@@ -75,6 +75,12 @@ ACTIONS: dict[type, Rule] = {
     v.Random: Rule("A27", randomness.random, cpp="XLANativeFunctions::random_"),
     v.SetSeed: Rule("A28", randomness.set_seed, cpp="XLAGraphExecutor::SetRngSeed"),
     v.GetSeed: Rule("A29", randomness.get_seed, cpp="XLAGraphExecutor::GetRunningSeed"),
+    v.LoadShards: Rule("A34", sharding.load_shards, cpp="XLATensor::SetXlaData"),
+    v.UseSpmd: Rule("A35", sharding.use_spmd, cpp="UseVirtualDevice"),
+    v.MarkSharding: Rule("A36", sharding.mark_sharding, cpp="ShardingUtil::XlaMarkSharding"),
+    v.ClearSharding: Rule("A37", sharding.clear_sharding, cpp="XLATensor::ClearShardingSpec"),
+    v.ReadSpec: Rule("A38", sharding.read_annotation, cpp="XLATensor::sharding_spec"),
+    v.BindData: Rule("A39", sharding.bind_data, cpp="(no such call)"),
     v.CompleteExecution: Rule("A30", execution.complete_execution, cpp="(device)"),
     v.FailExecution: Rule("A31", execution.fail_execution, cpp="(device)"),
     sync.Collect: Rule("A40", sync.collect, Phase.COLLECT, "CollectSyncTensors"),

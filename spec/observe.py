@@ -11,6 +11,7 @@ from markstep.spec.vocabulary import (
     BufferStatus,
     IrKind,
     Observation,
+    Sharding,
     TensorName,
     TensorView,
 )
@@ -34,6 +35,8 @@ def view_of(state: State, record: Record) -> TensorView:
         host=record.host,
         shape=record.shape,
         dtype=record.dtype,
+        spec=record.spec,
+        sharding=buffer.sharding if buffer is not None else Sharding.NONE,
     )
 
 

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 
 from markstep.spec import vocabulary as v
 from markstep.spec.state import NONE, State
-from markstep.spec.vocabulary import TensorName
+from markstep.spec.vocabulary import Sharding, TensorName
 
-OPTIONAL_FAMILIES = ("scalars", "random")
+OPTIONAL_FAMILIES = ("scalars", "random", "sharding")
 """Names of the families."""
 
 
@@ -23,8 +23,10 @@ def creations(state: State, new: TensorName, families: tuple[str, ...]) -> Itera
             yield v.Fill(new, (1,), 2, cached_at=cached_at, evicts=evicts)
 
 
-def switches(families: tuple[str, ...]) -> Iterator[v.Action]:
+def switches(state: State, families: tuple[str, ...]) -> Iterator[v.Action]:
     """Actions of the families that are about no tensor."""
+    if "sharding" in families and not state.device.spmd:
+        yield v.UseSpmd()
     if "random" in families:
         yield v.SetSeed(7)
 
@@ -37,6 +39,19 @@ def updates(state: State, a: TensorName, families: tuple[str, ...]) -> Iterator[
     if "random" in families:
         for cached_at, evicts in scalar_facts(state):
             yield v.Random(a, cached_at=cached_at, evicts=evicts)
+    if "sharding" in families and state.device.spmd:
+        yield from annotations(a)
+
+
+def annotations(a: TensorName) -> Iterator[v.Action]:
+    """Actions of SPMD mode on one tensor, and what has another meaning there."""
+    yield v.MarkSharding(a, Sharding.TILED, lazy=True)
+    yield v.MarkSharding(a, Sharding.REVERSED, lazy=True)
+    yield v.MarkSharding(a, Sharding.TILED)
+    yield from (v.ClearSharding(a), v.ReadSpec(a))
+    yield from (v.BindData(a, (1,)), v.LoadShards(a, (1,)))
+    yield v.CopyFromHost(a, (1,), upload=False)
+    yield v.DumpGraph((a,))
 
 
 def scalar_facts(state: State) -> Iterator[tuple[int, int]]:

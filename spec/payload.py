@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from markstep.spec.design import Design
 from markstep.spec.evaluator import Value
 from markstep.spec.ir import Node, Program
-from markstep.spec.vocabulary import DType, Number
+from markstep.spec.vocabulary import DType, Number, Sharding
 
 CACHE_CAPACITY = 2048
 """Programs that the compilation cache holds by default (XLA_COMPILATION_CACHE_SIZE)."""
@@ -41,11 +41,11 @@ class Payload:
         """A fresh identity for a device buffer."""
         return 0
 
-    def count_upload(self, shape: tuple[int, ...], dtype: DType) -> None:
-        """Counters of one array sent to the device."""
+    def count_upload(self, shape: tuple[int, ...], dtype: DType, sharding: Sharding) -> None:
+        """Counters of one array sent to the device, or in pieces to all of them."""
 
-    def count_download(self, shapes: list[tuple[int, ...]]) -> None:
-        """Counters of one device-to-host transfer of some arrays."""
+    def count_download(self, arrays: list[tuple[tuple[int, ...], Sharding]]) -> None:
+        """Counters of one device-to-host transfer of arrays, by shape and how they lie."""
 
     def count_graph(self, roots: tuple[Node | None, ...]) -> None:
         """Sample TensorsGraphSize."""
@@ -53,7 +53,10 @@ class Payload:
     def count_sample(self, metric: str, amount: int) -> None:
         """Sample a value metric."""
 
-    def count_execution(self, results: int, counted: bool) -> None:
+    def count_run(self, sharded: bool) -> None:
+        """Counters of one execution that ended."""
+
+    def count_execution(self, results: int, counted: bool, sharded: bool) -> None:
         """Counters of one execution that ended well."""
 
     def host_array(self, value: Value) -> Value | None:
@@ -76,8 +79,15 @@ class Payload:
         """An inlined scalar."""
         return None
 
-    def apply(self, op: str, operands: tuple[Node | None, ...]) -> Node | None:
-        """A pending op. Raises ValueError when the shapes do not fit."""
+    def apply(
+        self, op: str, operands: tuple[Node | None, ...], hints: tuple[Sharding, ...] = ()
+    ) -> Node | None:
+        """A pending op. Raises ValueError when the shapes do not fit. ``hints``: the shardings that
+        are on the operands now."""
+        return None
+
+    def hinted(self, node: Node | None, hint: Sharding, sharding: Sharding) -> Node | None:
+        """A pending hint that a value, on whose node there is ``hint``, lies in another way."""
         return None
 
     def meaning(self, node: Node | None, values: tuple[Value | None, ...]) -> Value | None:
@@ -151,8 +161,9 @@ class Payload:
         roots: tuple[Node | None, ...],
         leaves: tuple[int, ...],
         donors: int,
+        layout: object = None,
     ) -> object:
-        """The key of a program under a design."""
+        """The key of a program under a design; ``layout``: how things lie, in SPMD mode."""
         return None
 
     def peek(self, key: object) -> Program | None:
@@ -168,10 +179,26 @@ class Payload:
         return None
 
     def compile(
-        self, key: object, roots: tuple[Node | None, ...], leaves: tuple[int, ...]
+        self,
+        key: object,
+        roots: tuple[Node | None, ...],
+        leaves: tuple[int, ...],
+        shardings: tuple[Sharding, ...] = (),
+        spmd: bool = False,
     ) -> Program | None:
-        """A program for the graph, put into the cache under its key."""
+        """A program for the graph, put into the cache under its key; how its parameters lie, and in
+        which mode it is compiled."""
         return None
+
+    def settle(self, key: object, choice: tuple[Sharding, ...]) -> None:
+        """The partitioner has chosen, for good, how the outputs of a program lie."""
+
+    def settled(self, key: object) -> tuple[Sharding, ...] | None:
+        """What it chose, if it did."""
+        return None
+
+    def count_shardings(self, key: object) -> None:
+        """Running by key asks the program once how its outputs lie."""
 
     def cached_programs(self) -> int:
         """How many programs the compilation cache holds."""
@@ -181,9 +208,13 @@ class Payload:
         """Drop every cached program."""
 
     def run(
-        self, program: Program | None, contents: tuple[Value | None, ...]
+        self,
+        program: Program | None,
+        contents: tuple[Value | None, ...],
+        shardings: tuple[Sharding, ...] = (),
     ) -> tuple[Value | None, ...]:
-        """The results of a program for parameter contents; one per output."""
+        """The results of a program for parameter contents; one per output. Nobody knows them if the
+        parameters lie otherwise than the program was compiled for."""
         return ()
 
     def graft(

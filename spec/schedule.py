@@ -14,6 +14,7 @@ from markstep.spec.design import Design
 from markstep.spec.evaluator import HUGE, MOST_ELEMENTS, result_shape
 from markstep.spec.graph import GraphPayload
 from markstep.spec.ir import Node, ordered
+from markstep.spec.layouts import suits
 from markstep.spec.machine import AnyAction, Internal, blocked, enabled, take
 from markstep.spec.ops import OPS
 from markstep.spec.randomness import FIRST_SEED, MAX_BOUND, MODULUS
@@ -22,10 +23,11 @@ from markstep.spec.rules.execution import Await, Barrier, Lock, Schedule
 from markstep.spec.rules.reading import Download, Read
 from markstep.spec.rules.scalars import inlined
 from markstep.spec.rules.sync import Collect, Compile, Extract, Install, Lookup, PostOrder, Upload
-from markstep.spec.state import NONE, Phase, State, bit, has
+from markstep.spec.state import NONE, Device, Phase, State, bit, has
 from markstep.spec.vocabulary import (
     Apply,
     AssignInPlace,
+    BindData,
     CompleteExecution,
     CopyFromHost,
     CopyInto,
@@ -34,10 +36,13 @@ from markstep.spec.vocabulary import (
     DType,
     FailExecution,
     Fill,
+    LoadShards,
+    MarkSharding,
     Number,
     Random,
     RunCached,
     SetSeed,
+    Sharding,
     TensorName,
 )
 
@@ -45,6 +50,8 @@ Observer: TypeAlias = Callable[[State, AnyAction, State], None]
 """Called with every small step: before, action, after."""
 Ending: TypeAlias = Callable[[State, Design], AnyAction]
 """Chooses how the running execution ends."""
+Partitioner: TypeAlias = Callable[[State], tuple[Sharding, ...] | None]
+"""Says how the outputs of the program that is to run lie, where it knows."""
 
 
 class NotEnabledError(AssertionError):
@@ -66,11 +73,11 @@ FACTLESS: dict[Phase, Internal] = {
 }
 
 
-def initial_state(seed: int = FIRST_SEED) -> State:
+def initial_state(seed: int = FIRST_SEED, spmd: bool = False) -> State:
     """A fresh process with the real payload."""
     payload = GraphPayload()
     payload.set_seed(seed)
-    return State(payload=payload)
+    return State(payload=payload, device=Device(spmd=spmd))
 
 
 def perform(
@@ -79,6 +86,7 @@ def perform(
     design: Design,
     observer: Observer | None = None,
     ending: Ending | None = None,
+    partitioner: Partitioner | None = None,
 ) -> State | None:
     """The state after an action of the program and all steps of the call that it begins.
 
@@ -96,6 +104,8 @@ def perform(
         before = after
         choose = ending if ending is not None and blocked(before, design) else next_move
         move = choose(before, design)
+        if isinstance(move, Schedule) and before.device.spmd:
+            move = Schedule(choice_of(before, partitioner))
         if not enabled(before, move, design):
             raise NotEnabledError(f"{move} is not enabled at {before.call.phase!r}")
         if observer is not None:  # without one, nobody sees the states in between
@@ -156,6 +166,10 @@ def fits(state: State, action: AnyAction) -> bool:
             return len(action.outs) == outs >= len(results_of_cached_run(state, action.tensors))
         case CompleteExecution():
             return not sure_to_fail(state)
+        case MarkSharding():
+            return suits(state.record_of(action.tensor).shape, action.sharding)
+        case BindData() | LoadShards():
+            return len(action.value) == prod(state.record_of(action.tensor).shape)
     return True
 
 
@@ -213,6 +227,26 @@ def end_of_execution(state: State, design: Design) -> CompleteExecution | FailEx
     return CompleteExecution(spares=spared(state))
 
 
+def choice_of(state: State, partitioner: Partitioner | None = None) -> tuple[Sharding, ...]:
+    """How the outputs of the program that is to run lie: a program has one choice for good. Where
+    nobody says, they lie like the first parameter that is cut and that they can lie like."""
+    payload, call = state.payload, state.call
+    known = payload.settled(call.key)
+    if known is None and partitioner is not None:
+        known = partitioner(state)
+    if known is not None:
+        return known
+    cut = [state.buffers[row].sharding for row in call.leaves]
+    roots = [state.records[r].shape for r in call.output_order]
+    return tuple(
+        next(
+            (one for one in cut if one != Sharding.REPLICATED and suits(shape, one)),
+            Sharding.REPLICATED,
+        )
+        for shape in roots
+    )
+
+
 def sure_to_fail(state: State) -> bool:
     """Whether the running program cannot end well: arguments do not fit, or it asks too much."""
     program = state.execution.program
@@ -244,10 +278,14 @@ def lookup_facts(state: State) -> Lookup:
     arguments = [state.buffers[row] for row in call.leaves]
     if program.layouts != tuple((buffer.shape, buffer.dtype) for buffer in arguments):
         return Lookup(True, misfits=True)
+    lies = tuple(buffer.sharding for buffer in arguments)
+    if program.spmd and program.shardings != lies:
+        return Lookup(True, foreign=True)
     given = program.run(tuple(buffer.contents for buffer in arguments))
     leaves = payload.number_parameters(call.roots, call.params)
     meant = own.run(tuple(state.buffers[row].contents for row in leaves))
-    return Lookup(True, foreign=given != meant)
+    plain = state.device.spmd and not program.spmd
+    return Lookup(True, foreign=given != meant, plain=plain)
 
 
 def _graph(state: State) -> tuple[Node, ...]:

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 from markstep.spec.evaluator import Value
 from markstep.spec.ir import Node, Program
 from markstep.spec.payload import ERASED, Payload
-from markstep.spec.vocabulary import BufferStatus, DType, ErrorKind, IrKind, TensorName
+from markstep.spec.vocabulary import BufferStatus, DType, ErrorKind, IrKind, Sharding, TensorName
 
 NONE = -1
 """No row: a record without a handle, an ir that is not a leaf."""
@@ -41,11 +41,18 @@ class Sort(Enum):
     BUFFER_STATUS = "BufferStatus"
     CALL = "CallKind"
     PHASE = "Phase"
+    SHARDING = "Sharding"
+    COUNT = "0, 1, or 2 for more"
 
 
 def control(default: Any, sort: Sort) -> Any:
     """A control field: rules may branch on it, its range is declared."""
     return field(default=default, metadata={"sort": sort})
+
+
+def spmd_control(default: Any, sort: Sort) -> Any:
+    """A control field that keeps its default as long as nobody turns SPMD mode on."""
+    return field(default=default, metadata={"sort": sort, "spmd": True})
 
 
 class CallKind(IntEnum):
@@ -60,6 +67,7 @@ class CallKind(IntEnum):
     GRAPH_HASH = 6
     RUN_CACHED = 7
     WAIT_DEVICE = 8
+    MARK = 9  # marking device data: it is fetched, and sent again in pieces
 
 
 class Phase(IntEnum):
@@ -106,6 +114,13 @@ class Record:
     """A read has handed out the host copy itself (not Design.read_returns_copy)."""
     host_right: bool = control(True, Sort.BOOL)
     """Ghost: the host copy, if any, is the value of the tensor."""
+    spec: Sharding = spmd_control(Sharding.NONE, Sort.SHARDING)
+    """The annotation (C++: XLATensor::Data::sharding)."""
+    hint: Sharding = spmd_control(Sharding.NONE, Sort.SHARDING)
+    """The sharding on the node that is the record's ``ir`` (C++: XlaNode::output_shardings_)."""
+    asked: Sharding = spmd_control(Sharding.NONE, Sort.SHARDING)
+    sends: int = spmd_control(0, Sort.COUNT)
+    """Ghosts: how the program last asked for it to lie; how often this host version was sent."""
     node: Node | None = None
     truth: Value | None = None
     """Ghost ⟦t⟧: the value that eager execution gives."""
@@ -131,6 +146,11 @@ class Buffer:
     """The user's donation mark."""
     cached: bool = control(False, Sort.BOOL)
     """Held by the scalar cache, which outlives every record."""
+    sharding: Sharding = spmd_control(Sharding.NONE, Sort.SHARDING)
+    """How the pieces lie; NONE: one plain buffer on one device."""
+    source: bool = spmd_control(False, Sort.BOOL)
+    """A placeholder that executions on it fill from the host; ghost ``sends``: how often."""
+    sends: int = spmd_control(0, Sort.COUNT)
     right: bool = control(True, Sort.BOOL)
     """Ghost: the contents are what the program means."""
     recipe: IrKind = control(IrKind.NONE, Sort.IR_KIND)
@@ -170,6 +190,7 @@ class Execution:
     """Payload: whether the counter ExecuteComputation sees it."""
     arguments: tuple[int, ...] = ()
     """Payload: the rows of the parameters in order of their numbers."""
+    sharded: bool = False
     order: tuple[int, ...] = ()
     """Payload: the buffer rows (or NONE) that results go to, in order of the program's outputs."""
     results: tuple[Value | None, ...] = ()
@@ -191,6 +212,8 @@ class Device:
     crashed: bool = control(False, Sort.BOOL)
     seed: int = control(NONE, Sort.BUFFER)
     """The buffer record of this step's seed, once it was used (C++: seed_ir_value)."""
+    spmd: bool = spmd_control(False, Sort.BOOL)
+    """SPMD mode: new data lies on all devices."""
 
 
 @dataclass
@@ -219,16 +242,22 @@ class Call:
     """Ghost: the results of this call's execution are what the program means."""
     failed: bool = control(False, Sort.BOOL)
     """The execution that this call waits for has failed."""
+    sharding: Sharding = spmd_control(Sharding.NONE, Sort.SHARDING)
+    plain: bool = spmd_control(False, Sort.BOOL)
+    """In SPMD mode: the cache gave a program that was compiled before it, for one device.
+    ``sharding``: what MARK asks for."""
     order: tuple[int, ...] = ()
     """Payload: the member rows in the order given, repeats included."""
     output_order: tuple[int, ...] = ()
     roots: tuple[Node | None, ...] = ()
+    hints: tuple[Sharding, ...] = ()
     leaves: tuple[int, ...] = ()
     """Payload: parameter rows in order of their numbers."""
     key: object = None
     program: Program | None = None
     outs: tuple[TensorName, ...] = ()
     results: tuple[Value | None, ...] = ()
+    lies: tuple[Sharding, ...] = ()
 
 
 @dataclass
@@ -314,3 +343,8 @@ def rows(mask: int) -> Iterator[int]:
 def sorts(cls: type) -> dict[str, Sort]:
     """The control fields of a row class and their declared ranges."""
     return {f.name: f.metadata["sort"] for f in fields(cls) if "sort" in f.metadata}
+
+
+def spmd_fields(cls: type) -> dict[str, Any]:
+    """The control fields that stand still without SPMD mode, and what they are then."""
+    return {f.name: f.default for f in fields(cls) if "spmd" in f.metadata}

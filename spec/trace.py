@@ -9,7 +9,7 @@ import json
 import types
 from collections.abc import Iterator
 from dataclasses import MISSING, dataclass, fields, replace
-from enum import Enum
+from enum import Enum, IntEnum
 from functools import cache
 from math import isfinite
 from pathlib import Path
@@ -146,6 +146,8 @@ def encode_action(action: AnyAction) -> Json:
 
 
 def _encode(value: object) -> Json:
+    if isinstance(value, IntEnum):
+        return value.name.lower()
     if isinstance(value, Enum):
         return value.value
     if isinstance(value, bool | float | str) or value is None:
@@ -319,8 +321,8 @@ def _decode_union(options: tuple[Any, ...], value: Json, path: str) -> Any:
 
 
 def _decode_enum(hint: type[Enum], value: Json, path: str) -> Enum:
-    for member in hint:
-        if type(value) is str and member.value == value:
-            return member
-    known = ", ".join(str(member.value) for member in hint)
+    by_text = {str(_encode(member)): member for member in hint}
+    if type(value) is str and value in by_text:
+        return by_text[value]
+    known = ", ".join(by_text)
     raise BadValue(path, f"one of {known} is expected, not {json.dumps(value)[:40]}")

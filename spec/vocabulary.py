@@ -76,6 +76,21 @@ class DType(StrEnum):
     S64 = "int64"  # seeds and bounds only; no tensor of the alphabet has it
 
 
+class Sharding(IntEnum):
+    """How an array lies on the four devices of the alphabet: a mesh and a partition of it.
+
+    Source: semantics.md §1.1 (ShardSpec), §1.3; the specs of the recorded logs.
+    """
+
+    NONE = 0  # no sharding at all: a plain buffer, a record without annotation
+    REPLICATED = 1  # a full copy on every device
+    TILED = 2  # mesh [4], devices 0,1,2,3, first dimension partitioned
+    REVERSED = 3  # the same on devices 3,2,1,0
+    GRID = 4  # mesh [2,2], devices 0,1,2,3, both dimensions partitioned
+    GRID_TRANSPOSED = 5  # the same on devices 0,2,1,3
+    PARTIAL = 6  # mesh [2,2], first dimension over the first axis, replicated over the second
+
+
 UNARY_OPS = ("neg",)
 BINARY_OPS = ("add", "sub", "mul", "matmul")
 SCALAR_OPS = ("add_scalar", "mul_scalar")
@@ -324,6 +339,50 @@ class GetSeed:
     """A29: the running seed, to be set again: the numbers of this step then go on as they would."""
 
 
+@dataclass(frozen=True, slots=True)
+class UseSpmd:
+    """A35: from here on tensors lie on all devices (SPMD mode); there is no way back."""
+
+
+@dataclass(frozen=True, slots=True)
+class MarkSharding:
+    """A36: annotate ``tensor`` with ``sharding``; ``lazy`` asks that no data moves now."""
+
+    tensor: TensorName
+    sharding: Sharding
+    lazy: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ClearSharding:
+    """A37: forget the annotation; data stays where it is."""
+
+    tensor: TensorName
+
+
+@dataclass(frozen=True, slots=True)
+class ReadSpec:
+    """A38: the annotation of ``tensor``."""
+
+    tensor: TensorName
+
+
+@dataclass(frozen=True, slots=True)
+class BindData:
+    """A39: give a tensor without data (A02), maybe an annotated one, its data."""
+
+    tensor: TensorName
+    value: Nested
+
+
+@dataclass(frozen=True, slots=True)
+class LoadShards:
+    """A34: load the local pieces of an annotated tensor directly; ``value``: all of them."""
+
+    tensor: TensorName
+    value: Nested
+
+
 # ---- actions of the environment --------------------------------------------------------------
 
 
@@ -372,6 +431,12 @@ Action: TypeAlias = (
     | Random
     | SetSeed
     | GetSeed
+    | UseSpmd
+    | MarkSharding
+    | ClearSharding
+    | ReadSpec
+    | BindData
+    | LoadShards
     | CompleteExecution
     | FailExecution
 )
@@ -385,7 +450,8 @@ class Observation:
     """How one action ended.
 
     ``value``: flat tuple for A14, tuple of flat tuples for A15, an opaque key for A16,
-    a bool for A19 (whether there was a buffer to mark), the seed for A29, else None.
+    a bool for A19 (whether there was a buffer to mark), the seed for A29, the Sharding for A38,
+    else None.
     """
 
     error: ErrorKind = ErrorKind.NONE
@@ -408,6 +474,10 @@ class TensorView:
     host: bool
     shape: tuple[int, ...]
     dtype: DType
+    spec: Sharding = Sharding.NONE
+    """The record's annotation."""
+    sharding: Sharding = Sharding.NONE
+    """Of the handle's data; NONE when it is plain, or there is none."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,7 +31,7 @@ class ReferenceAdapter:
     """A fresh executor for each program; executions end by A30 and A31, or when a call waits."""
 
     name = "reference"
-    capabilities = ALL_CAPABILITIES
+    capabilities = ALL_CAPABILITIES - {"sharding"}
 
     def __init__(
         self, compile_mode: CompileMode | None = None, inline_scalars: InlineScalars = "special"
@@ -87,7 +87,7 @@ class ReferenceAdapter:
         """The description of every tensor, and how far each counter moved."""
         now, before = self._executor.counters, self._counters
         self._counters = now
-        moved = {name: now[name] - before.get(name, 0) for name in COMPARED_COUNTERS}
+        moved = {n: now[n] - before.get(n, 0) for n in COMPARED_COUNTERS if n in now}
         return v.View({name: self._view(t) for name, t in self._tensors.items()}, moved)
 
     def close(self) -> None:

@@ -60,8 +60,13 @@ def enumerate_actions(kind: type, state: State, fresh: TensorName) -> Iterator[A
             yield from (v.CopyInto(a, b) for a, b in product(live, live))
         case v.CopyFromHost:
             yield from (v.CopyFromHost(t, (4, 3, 2, 1), u) for t, u in product(live, BOOLEANS))
-        case v.Drop | v.ReadOne | v.WriteToResult:
+        case v.Drop | v.ReadOne | v.WriteToResult | v.ReadSpec | v.ClearSharding:
             yield from (kind(name) for name in live)
+        case v.MarkSharding:
+            some = product(live, v.Sharding, BOOLEANS)
+            yield from (v.MarkSharding(name, how, lazy) for name, how, lazy in some)
+        case v.BindData | v.LoadShards:
+            yield from (kind(name, (1, 2, 3, 4)) for name in live)
         case v.SetDonation:
             yield from (v.SetDonation(name, flag) for name, flag in product(live, BOOLEANS))
         case v.Sync:

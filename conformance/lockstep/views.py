@@ -23,6 +23,7 @@ from markstep.spec.vocabulary import (
     Observation,
     ReadMany,
     ReadOne,
+    Sharding,
     TensorView,
     View,
 )
@@ -38,6 +39,11 @@ COMPARED_COUNTERS: dict[str, str] = {
     "DeviceDataCacheMiss": "scalars that became parameters",
     "XlaSetBufferDonation": "donation marks that found a buffer",
     "MarkStep": "steps",
+    "XlaMarkSharding": "marks",
+    "XlaAnnotateCustomSharding": "marks on pending work",
+    "VirtualDeviceUsage": "marks that sent host data",
+    "ExecuteReplicated": "how often all devices ran a program",
+    "ReplicateShardedData": "how often pieces were put together to be read",
 }
 """Counters that are compared where the executor has them, with the reason."""
 
@@ -53,11 +59,14 @@ OTHER_COUNTERS: dict[str, str] = {
     "IrValueTensorToXlaData": "the entry point through which an upload came",
     "ExecuteTime": "a timer; its count is ExecuteComputation plus failures",
     "CompileTime": "a timer",
+    "ExecuteReplicatedTime": "as ExecuteTime",
+    "SetShardingSpec": "also counts annotations that an executor need not write twice",
+    "UncachedOutputSharding": "a cache inside the executor",
 }
 """Counters of the law that are not compared in lockstep, with the reason. The monitor of recorded
 torch_xla logs compares more of them, because there the executor is torch_xla itself."""
 
-FIELDS = ("record", "alias", "ir", "data", "buffer", "host", "shape", "dtype")
+FIELDS = ("record", "alias", "ir", "data", "buffer", "host", "shape", "dtype", "spec", "sharding")
 NAMES = {"record": "record", "alias": "record", "buffer": "buffer"}
 """Fields that are names, and of what. The others are compared as they are."""
 
@@ -192,7 +201,7 @@ def same_value(action: Action, expected: object, observed: object) -> bool:
 
 def show_field(field: str, value: object) -> str:
     """The value of one field of a view, as text."""
-    if isinstance(value, BufferStatus | IrKind):
+    if isinstance(value, BufferStatus | IrKind | Sharding):
         return value.name.lower()
     if field in NAMES and value is not None:
         return f"{NAMES[field]} {value}"

@@ -74,6 +74,24 @@ def tensor_name(value: object) -> v.TensorName:
     return v.TensorName(int(name[1:]))
 
 
+SPECS = {
+    "replicated": v.Sharding.REPLICATED,
+    "4": v.Sharding.TILED,
+    "4r": v.Sharding.REVERSED,
+    "2x2": v.Sharding.GRID,
+    "2x2t": v.Sharding.GRID_TRANSPOSED,
+}
+"""Meshes and partitions by the names that the recorder gives them."""
+
+
+def sharding_spec(value: object) -> v.Sharding:
+    """How a tensor is to lie."""
+    if value not in SPECS:
+        known = ", ".join(SPECS)
+        raise NotModelled(f"the spec {json.shown(str(value))} is not modelled; modelled: {known}")
+    return SPECS[str(value)]
+
+
 def dtype_named(value: object) -> v.DType:
     if value not in RECORDED_DTYPES:
         known = ", ".join(RECORDED_DTYPES)

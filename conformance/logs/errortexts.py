@@ -77,6 +77,12 @@ ERROR_TEXTS = (
     ),
     ErrorText(
         RUNTIME,
+        "Check failed: false: Existing annotation must be cleared first",
+        ErrorKind.CONFLICT,
+        "XLATensor::SetShardingSpec, ShardingUtil::XlaMarkSharding",
+    ),
+    ErrorText(
+        RUNTIME,
         "Check failed: cachedComputation:",
         ErrorKind.UNKNOWN_GRAPH,
         "ExecuteComputationWithBarrier",

@@ -14,6 +14,7 @@ from markstep.conformance.changes import diff_states
 from markstep.conformance.claims import Broken, ClaimWatch, all_claims
 from markstep.conformance.logs.alternatives import Candidate, candidates
 from markstep.conformance.logs.arguments import NotModelled, UnknownRecord
+from markstep.conformance.logs.partition import Partition
 from markstep.conformance.logs.prediction import Memory, predict
 from markstep.conformance.logs.rawlog import (
     LogError,
@@ -187,7 +188,7 @@ class _Run:
 
     def __init__(self, log: RawLog, law: Design, verdict: LogVerdict) -> None:
         self.log, self.law, self.verdict = log, law, verdict
-        self.state: State = initial_state(log.header.initial_seed)
+        self.state: State = initial_state(log.header.initial_seed, log.header.spmd)
         self.memory = Memory()
         self.given = 0
         """How many names of tensors the program has given out."""
@@ -197,7 +198,8 @@ class _Run:
         observed = seen(raw)
         actions = reduce_step(raw, self.log.header, self.given)
         check_sizes(self.state, actions)
-        ended = take(self.state, actions, self.law, self._observer())
+        partition = Partition(raw) if self.log.header.spmd else None
+        ended = take(self.state, actions, self.law, self._observer(), partition=partition)
         check_values(ended.settled)
         table = predict(ended, raw, self.memory)
         self._note(ended)

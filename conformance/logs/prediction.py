@@ -3,12 +3,14 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
+from markstep.conformance.logs.partition import text_of
 from markstep.conformance.logs.rawrecord import RawStep
 from markstep.conformance.logs.recorded import ANYTHING, LONG_VALUE, Table
 from markstep.conformance.logs.taking import Ended
 from markstep.spec.evaluator import Value
 from markstep.spec.graph import GraphPayload
 from markstep.spec.ir import number_parameters, post_order
+from markstep.spec.layouts import DEVICES
 from markstep.spec.observe import observe, view_of
 from markstep.spec.rules.reading import Download
 from markstep.spec.schedule import (
@@ -25,6 +27,7 @@ from markstep.spec.vocabulary import (
     ReadMany,
     ReadOne,
     RunCached,
+    Sharding,
     TensorName,
     TensorView,
 )
@@ -39,6 +42,7 @@ ROOTS = {
     "expand": "aten::expand",
     "random": "aten::random",
     "threefry": "aten::random",
+    "sharding": "xla::custom_sharding",
 }
 """Op of the law → name of its node in torch_xla."""
 DTYPES = {DType.F32: "f32", DType.S32: "s32"}
@@ -122,9 +126,14 @@ def _tensor(
     if nothing:
         return
     yield from (("id", view.record), ("alias", view.alias), ("view", False), ("ir", _ir(record)))
-    yield "data", DATA[view.data]
-    yield "handle", handles[view.buffer] if view.buffer is not None else None
-    yield from (("host", view.shape if view.host else None), ("sharding_spec", None))
+    if view.sharding == Sharding.NONE:
+        yield "data", DATA[view.data]
+        yield "handle", handles[view.buffer] if view.buffer is not None else None
+    else:  # sharded data does not show whether it has a value
+        yield from (("data", "sharded"), ("handle", None), ("pieces", DEVICES))
+        yield "sharding", text_of(view.sharding, view.shape)
+    yield "host", view.shape if view.host else None
+    yield "sharding_spec", text_of(view.spec, view.shape)
     yield from (("shape", view.shape), ("dtype", DTYPES[view.dtype]), ("device", None))
 
 

@@ -275,6 +275,8 @@ def parse_data(value: object) -> RawData:
     handle = fields.take("handle", nullable(count))
     if kind == "plain":
         data = RawData("plain", str(state), handle)
+    elif (state, handle) != (None, None):
+        raise TypeOfFieldError("is sharded, so that it shows neither state nor handle")
     else:
         sharding = fields.take("sharding", text)
         data = RawData("sharded", None, None, sharding, fields.take("num_shards", count))

@@ -18,6 +18,7 @@ from markstep.conformance.logs.arguments import (
     NotModelled,
     UnknownRecord,
     dtype_named,
+    sharding_spec,
 )
 from markstep.conformance.logs.rawrecord import Header, RawStep
 from markstep.spec import vocabulary as v
@@ -290,9 +291,22 @@ def stablehlo(a: Arguments) -> tuple[v.Action, ...]:
     return (v.DumpGraph(a.tensors()),)
 
 
+@row("mark_sharding", makes=(v.MarkSharding,))
+def mark_sharding(a: Arguments) -> tuple[v.Action, ...]:
+    """`_xla_mark_sharding` has returned or raised.
+    Not observed: whether sharded data has a value."""
+    return (v.MarkSharding(a.tensor("t"), a.take("spec", sharding_spec)),)
+
+
+@row("clear_sharding", makes=(v.ClearSharding,))
+def clear_sharding(a: Arguments) -> tuple[v.Action, ...]:
+    """`_xla_clear_sharding` has returned.
+    Not observed: the sharding on the ir node, but for what it does to the annotation."""
+    return (v.ClearSharding(a.tensor("t")),)
+
+
 NOT_MODELLED: dict[str, str] = {
     **dict.fromkeys(("view", "reshape", "slice", "transpose"), "views are not modelled yet"),
-    **dict.fromkeys(("mark_sharding", "clear_sharding"), "sharding is not modelled yet"),
     "eager": "eager mode is not modelled yet",
 }
 """Actions that the format has and the law has not."""

@@ -43,7 +43,6 @@ def recorded_design(header: Header) -> Design:
 def check_header(header: Header) -> None:
     """Raises NotModelled for what lies outside the core, naming the field of the header."""
     demands: dict[str, tuple[object, object]] = {
-        "spmd": (header.spmd, False),
         "functionalization": (header.functionalization, True),
         "devices_used": (header.devices_used, 1),
         "eager": (header.eager, False),

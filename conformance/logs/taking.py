@@ -6,6 +6,7 @@ only thing that is not deterministic is how that execution ends, so it can be gi
 
 from dataclasses import dataclass
 
+from markstep.conformance.logs.partition import Partition
 from markstep.conformance.logs.recorded import ANYTHING
 from markstep.spec.design import Design
 from markstep.spec.machine import ENVIRONMENT, AnyAction, enabled, step
@@ -22,6 +23,7 @@ from markstep.spec.vocabulary import (
     Action,
     ErrorKind,
     GraphHash,
+    ReadSpec,
 )
 
 
@@ -79,11 +81,13 @@ def take(
     design: Design,
     observer: Observer | None = None,
     ending: Ending = end_of_execution,
+    partition: Partition | None = None,
 ) -> Ended:
-    """Take the actions of one step, up to the first that raises, and let the execution end."""
+    """Take the actions of one step, up to the first that raises, and let the execution end. In SPMD
+    mode the recorder then looks at every tensor, which reads its annotation."""
     notes, before, taken = Notes(observer), state, list[AnyAction]()
     for action in actions:
-        state = _whole_call(state, action, design, notes, ending)
+        state = _whole_call(state, action, design, notes, ending, partition)
         taken.append(action)
         if state.raised != ErrorKind.NONE:
             break
@@ -93,17 +97,27 @@ def take(
     while state.execution.running and not state.device.crashed:
         taken.append(ending(state, design))
         state = _small_step(state, taken[-1], design, notes)
+    if partition is not None and not state.device.crashed:
+        for name in sorted(state.tensors):
+            taken.append(ReadSpec(name))
+            state = _small_step(state, taken[-1], design, notes)
     seen = (notes.key, notes.inputs, last, notes.ends)
     return Ended(actions, before, returned, state, *seen, tuple(taken))
 
 
 def _whole_call(
-    state: State, action: Action, design: Design, notes: Notes, ending: Ending
+    state: State,
+    action: Action,
+    design: Design,
+    notes: Notes,
+    ending: Ending,
+    partition: Partition | None,
 ) -> State:
     """All small steps of one action. Raises NotEnabledError with the reason."""
     if not enabled(state, action, design):
         raise NotEnabledError("a tensor that it names does not exist, or a new name is in use")
-    after = perform(state, action, design, notes, ending)
+    chosen = partition.of(action) if partition is not None else None
+    after = perform(state, action, design, notes, ending, chosen)
     if after is None:
         raise NotEnabledError("the shapes or dtypes of its tensors do not fit")
     return after

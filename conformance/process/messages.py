@@ -8,7 +8,7 @@ MessageError.
 """
 
 import json
-from dataclasses import dataclass, fields
+from dataclasses import MISSING, dataclass, fields
 from enum import IntEnum, StrEnum
 from math import isfinite
 from typing import Any, TypeAlias, TypeVar
@@ -22,6 +22,7 @@ from markstep.spec.vocabulary import (
     ErrorKind,
     IrKind,
     Observation,
+    Sharding,
     TensorName,
     TensorView,
     View,
@@ -174,6 +175,7 @@ def encode_tensor(seen: TensorView) -> Json:
     """What one tensor looks like; enums by name in lower case."""
     values = {f.name: getattr(seen, f.name) for f in fields(seen)}
     values.update(ir=seen.ir.name.lower(), data=seen.data.name.lower(), dtype=seen.dtype.value)
+    values.update(spec=seen.spec.name.lower(), sharding=seen.sharding.name.lower())
     return values | {"shape": list(seen.shape)}
 
 
@@ -195,7 +197,8 @@ def decode_view(body: Json) -> View:
 
 def decode_tensor(body: Json, where: str) -> TensorView:
     """What one tensor looks like. Raises MessageError."""
-    given = _object(body, where, tuple(f.name for f in fields(TensorView)))
+    needed = tuple(f.name for f in fields(TensorView) if f.default is MISSING)
+    given = _object(body, where, needed, tuple(f.name for f in fields(TensorView)))
     shape = _list(given["shape"], f"{where}.shape")
     return TensorView(
         _integer(given["record"], f"{where}.record"),
@@ -206,6 +209,8 @@ def decode_tensor(body: Json, where: str) -> TensorView:
         _truth(given["host"], f"{where}.host"),
         tuple([_integer(size, f"{where}.shape") for size in shape]),
         _member(DType, given["dtype"], f"{where}.dtype"),
+        _named(Sharding, given.get("spec", "none"), f"{where}.spec"),
+        _named(Sharding, given.get("sharding", "none"), f"{where}.sharding"),
     )
 
 

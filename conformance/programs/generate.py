@@ -15,6 +15,7 @@ from markstep.conformance.programs import illegal
 from markstep.conformance.programs.exactness import stays_exact
 from markstep.conformance.programs.motifs import MOTIFS
 from markstep.conformance.programs.roles import Motif, Roles
+from markstep.conformance.programs.shardings import SPMD_PERCENT, WEIGHT, sharded_action
 from markstep.conformance.programs.source import Source
 from markstep.conformance.programs.weights import (
     BOUNDS,
@@ -73,6 +74,8 @@ class Chooser:
 
     def choose(self, state: State) -> Action:
         """The next action. Possible in the state, but for a few that are deliberately not."""
+        if self.made == 0 and not state.device.spmd and self._wants_spmd():
+            return v.UseSpmd()
         if self.opening is not None and not self.agenda:
             if len(state.tensors) < 2:
                 return self.create(state)
@@ -92,6 +95,9 @@ class Chooser:
         if action is None or not self.supported(action):
             return self.create(state)
         return action
+
+    def _wants_spmd(self) -> bool:
+        return self.supported(v.UseSpmd()) and self.source.percent(SPMD_PERCENT)
 
     def supported(self, action: Action) -> bool:
         """Whether the adapter can do the action at all."""
@@ -148,6 +154,7 @@ class Chooser:
             (12 if running else 0, "fail"),
             (1 if device.allow_execution else 40, "allow_execution"),
             (2, "donor_config"),
+            (WEIGHT if device.spmd else 0, "sharded"),
             (24 if full else 3, "drop"),
         ]
         return [*makers, *OTHERS, *(entry for entry in situation if entry[0])]
@@ -286,6 +293,9 @@ class Chooser:
 
     def _write_to_result(self, state: State, live: list[TensorName]) -> Action:
         return v.WriteToResult(self.source.pick(live))
+
+    def _sharded(self, state: State, live: list[TensorName]) -> Action:
+        return sharded_action(self.source, state, self.source.pick(live), self._values)
 
     def _complete(self, state: State, live: list[TensorName]) -> Action:
         return end_of_execution(state, self.design)

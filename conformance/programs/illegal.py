@@ -7,6 +7,7 @@ from markstep.spec.vocabulary import (
     Action,
     Apply,
     AssignInPlace,
+    BindData,
     Clone,
     CopyFromHost,
     CopyInto,
@@ -17,12 +18,15 @@ from markstep.spec.vocabulary import (
     DType,
     Fill,
     GraphHash,
+    LoadShards,
+    MarkSharding,
     Random,
     ReadMany,
     ReadOne,
     RunCached,
     SetDonation,
     SetSeed,
+    Sharding,
     Sync,
     TensorName,
     WarmUp,
@@ -42,6 +46,7 @@ def kinds(state: State, fresh: TensorName) -> list[tuple[int, list[Action]]]:
         (1, list(_without_tensors(fresh))),
         (2, [action for name in live for action in _about(name, fresh)]),
         (5, [action for a in live for b in live for action in _misfits(state, a, b, fresh)]),
+        (2, [action for name in live for action in _of_shardings(state, name)]),
     ]
     return [(weight, kind) for weight, kind in found if kind]
 
@@ -87,6 +92,16 @@ def _about(name: TensorName, fresh: TensorName) -> Iterator[Action]:
     yield CopyFromHost(name, (1, 2, 3, 4, 5, 6, 7))
     yield Sync((name, unknown))
     yield ReadMany((name, unknown))
+
+
+def _of_shardings(state: State, name: TensorName) -> Iterator[Action]:
+    """What cannot be asked of a tensor in SPMD mode."""
+    if not state.device.spmd:
+        return
+    yield MarkSharding(name, Sharding.NONE)
+    if not state.record_of(name).shape:
+        yield MarkSharding(name, Sharding.TILED, lazy=True)
+    yield from (BindData(name, (1,) * 7), LoadShards(name, (1,) * 7))
 
 
 def _misfits(state: State, a: TensorName, b: TensorName, fresh: TensorName) -> Iterator[Action]:

@@ -40,6 +40,7 @@ LACKS = frozenset(
         adapter.ANY_OP_IN_PLACE,
         adapter.WARM_UP_SYNC,  # no call gives that flag
         "evict_cache",  # nothing empties the compilation cache
+        "sharding",  # only recorded logs
     }
 )
 

@@ -1,7 +1,8 @@
 """A canonical state as a few bytes: which control field lies in which bits.
 
 Rows that are not there are all zero. What is always the same in a canonical state is not stored:
-a record's own id, whether it is live (some name points at it), how the last call ended.
+a record's own id, whether it is live (some name points at it), how the last call ended, and what
+stands still without SPMD mode.
 """
 
 from collections.abc import Callable, Iterator
@@ -15,6 +16,7 @@ from markstep.spec.state import (
     NONE,
     Buffer,
     Call,
+    CallKind,
     Device,
     Execution,
     Phase,
@@ -22,6 +24,7 @@ from markstep.spec.state import (
     Sort,
     State,
     sorts,
+    spmd_fields,
 )
 from markstep.spec.vocabulary import TensorName
 
@@ -87,6 +90,7 @@ class Layout:
             Sort.RECORDS: range(1 << self.records),
             Sort.RECORD_ID: range(self.next_record_id),
             Sort.EXECUTION_ID: range(self.next_execution_id),
+            Sort.CALL: range(CallKind.MARK),
         }
         return finite[sort] if sort in finite else range(len(TYPES[sort]))  # type: ignore[arg-type]
 
@@ -139,11 +143,8 @@ class Layout:
 
 
 SORTS = {
-    "record": sorts(Record),
-    "buffer": sorts(Buffer),
-    "execution": sorts(Execution),
-    "device": sorts(Device),
-    "call": sorts(Call),
+    cls.__name__.lower(): {n: sort for n, sort in sorts(cls).items() if n not in spmd_fields(cls)}
+    for cls in (Record, Buffer, Execution, Device, Call)
 }
 RECORD_FIELDS = ("names", *(name for name in SORTS["record"] if name not in IMPLIED))
 

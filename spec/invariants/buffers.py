@@ -4,7 +4,7 @@ Source: semantics.md §6, Buffers.
 """
 
 from markstep.spec.invariants.claim import Kind, Step, claim
-from markstep.spec.rules.errors import executes, is_stub, will_be_filled
+from markstep.spec.rules.errors import executes, is_stub, lacks_value, will_be_filled
 from markstep.spec.rules.execution import Schedule
 from markstep.spec.rules.reading import Download
 from markstep.spec.rules.transfer import buffers_in_use
@@ -60,8 +60,7 @@ def nothing_reads_a_missing_value(t: Step) -> bool:
         return False
     if not isinstance(t.action, Schedule) or not t.after.execution.running:
         return True
-    params = [t.before.buffers[row].status for row in rows(t.before.call.params)]
-    return all([status == BufferStatus.VALUE for status in params])
+    return not any([lacks_value(t.before, row) for row in rows(t.before.call.params)])
 
 
 @claim(
@@ -79,13 +78,15 @@ def placeholders_are_filled_once(t: Step) -> bool:
 
 
 def promised(s: State) -> list[int]:
-    """Rows of the placeholders that are handles of tensors with a value."""
+    """Rows of the placeholders that are handles of tensors which have their value nowhere else."""
     return [
         record.handle
         for record in s.records
         if record.live
         and record.defined
         and record.handle != NONE
+        and not record.host
+        and not s.buffers[record.handle].source
         and s.buffers[record.handle].status == BufferStatus.PLACEHOLDER
     ]
 

@@ -7,8 +7,8 @@ call hand each other, though the device, an error or another thread can come bet
 from markstep.spec.design import Design, ErrorDelivery, KeyWiring, Truncation, Validation
 from markstep.spec.invariants.claim import Kind, Step, claim
 from markstep.spec.invariants.lemmas import WITH_DONORS, read_by_outputs
-from markstep.spec.rules.errors import executes, will_be_filled
-from markstep.spec.state import NO_OWNER, NONE, Call, CallKind, Phase, State, has, rows
+from markstep.spec.rules.errors import executes, lacks_value, will_be_filled
+from markstep.spec.state import NO_OWNER, NONE, Call, CallKind, Phase, Record, State, has, rows
 from markstep.spec.vocabulary import BufferStatus
 
 NOT_NUMBERED = (Phase.UPLOAD, Phase.EXTRACT, Phase.POST_ORDER)
@@ -38,7 +38,7 @@ def flags_of_kind(c: Call) -> bool:
         evaluates = c.phase not in (Phase.READ, Phase.DOWNLOAD)
         together = bool(c.force) == bool(c.wait) and not c.sync
         return together and (c.phase == Phase.DOWNLOAD or bool(c.force) == evaluates)
-    waits = c.kind == CallKind.READ_MANY
+    waits = c.kind in (CallKind.READ_MANY, CallKind.MARK)
     return not c.force and bool(c.wait) == waits and (c.kind == CallKind.WARM_UP or not c.sync)
 
 
@@ -80,10 +80,15 @@ def collections_are_in_order(t: Step) -> bool:
 def settled(s: State, r: int) -> bool:
     """A member of a forced call is taken care of, or the call is going to raise."""
     c, record = s.call, s.records[r]
-    if not has(c.members, r) or record.handle != NONE:
+    if not has(c.members, r) or record.handle != NONE or left_on_host(s, record):
         return True
     waiting = c.phase != Phase.AWAIT and has(c.outputs, r)
     return waiting or (c.phase == Phase.UPLOAD and has(c.uploads, r)) or told(s, r)
+
+
+def left_on_host(s: State, record: Record) -> bool:
+    """In SPMD mode host data may stay where it is until a graph reads it (D38)."""
+    return bool(s.device.spmd) and bool(record.host)
 
 
 def told(s: State, r: int) -> bool:
@@ -98,8 +103,8 @@ def told(s: State, r: int) -> bool:
     why="A tensor that a forced sync skips in silence stays pending.",
 )
 def members_are_settled(t: Step) -> bool:
-    """Once a forced call has sorted its members, each is an output or has a handle, unless an
-    execution has failed and the call will raise."""
+    """Once a forced call has sorted its members, each is an output or has a handle, or in SPMD mode
+    is on the host, unless an execution has failed and the call will raise."""
     s = t.after
     if not s.call.force or s.call.phase not in UNTIL_DONE:
         return True
@@ -217,7 +222,7 @@ def errors_are_told_before_the_schedule(t: Step) -> bool:
 def will_have_value(s: State, row: int) -> bool:
     """A parameter has a value or is to be filled."""
     unneeded = not has(s.call.params, row)
-    return unneeded or s.buffers[row].status == BufferStatus.VALUE or will_be_filled(s, row)
+    return unneeded or not lacks_value(s, row) or will_be_filled(s, row)
 
 
 @claim(

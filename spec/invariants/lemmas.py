@@ -8,12 +8,13 @@ from markstep.spec.contract import lost_records
 from markstep.spec.design import Design, ErrorDelivery, Truncation, Validation
 from markstep.spec.invariants.claim import Kind, Step, claim
 from markstep.spec.rules.donation import needed_afterwards
-from markstep.spec.rules.errors import executes
+from markstep.spec.rules.errors import executes, lacks_value
 from markstep.spec.rules.tensors import lost
 from markstep.spec.state import NONE, Buffer, Call, CallKind, Execution, Phase, Record, State, bit
-from markstep.spec.vocabulary import BufferStatus, IrKind
+from markstep.spec.vocabulary import BufferStatus, IrKind, Sharding
 
-READS = (CallKind.READ_ONE, CallKind.READ_MANY)
+READS = (CallKind.READ_ONE, CallKind.READ_MANY, CallKind.MARK)
+ABOUT_ONE = (CallKind.READ_ONE, CallKind.MARK)
 MAY_FORCE = (CallKind.SYNC, CallKind.STEP_BARRIER, CallKind.READ_ONE)
 BEFORE_COLLECTION = (Phase.READ, Phase.COLLECT)
 WITH_DONORS = (Phase.LOOKUP, Phase.COMPILE, Phase.INSTALL, Phase.LOCK, Phase.SCHEDULE)
@@ -25,6 +26,7 @@ def nothing_called(c: Call) -> bool:
     """The call of an idle machine."""
     masks = c.members | c.uploads | c.outputs | c.borrowers | c.params | c.donors
     flags = [c.force, c.sync, c.wait, c.holds_lock, c.foreign, c.doomed, c.failed, not c.right]
+    flags += [c.plain, c.sharding != Sharding.NONE]
     return c.kind == CallKind.NONE and c.target == NONE and masks == 0 and not any(flags)
 
 
@@ -56,6 +58,7 @@ def blank(r: Record) -> bool:
     return (
         [r.id, r.alias_id, r.handle, r.ir, r.leaf] == [0, 0, NONE, IrKind.NONE, NONE]
         and not any([r.deps != 0, r.host, r.is_cloned, r.error != 0, r.host_exposed])
+        and [r.spec, r.hint, r.asked, r.sends] == [0, 0, 0, 0]
         and bool(r.defined)
         and bool(r.host_right)
     )
@@ -127,9 +130,9 @@ def flags_agree(c: Call) -> bool:
         return False
     if (c.uploads != 0 and not c.force) or (c.failed and c.phase != Phase.AWAIT):
         return False
-    if (c.kind == CallKind.READ_ONE) != (c.target != NONE):
+    if (c.kind in ABOUT_ONE) != (c.target != NONE):
         return False
-    return c.kind != CallKind.READ_ONE or c.members == bit(c.target)
+    return c.kind not in ABOUT_ONE or c.members == bit(c.target)
 
 
 def phase_agrees(c: Call) -> bool:
@@ -146,7 +149,7 @@ def phase_agrees(c: Call) -> bool:
         return False
     if c.kind == CallKind.WAIT_DEVICE and c.phase != Phase.BARRIER:
         return False
-    return c.kind != CallKind.READ_MANY or not c.force
+    return c.kind not in (CallKind.READ_MANY, CallKind.MARK) or not c.force
 
 
 def sorted_right(s: State, r: int) -> bool:
@@ -163,7 +166,7 @@ def parameter_ready(s: State, row: int) -> bool:
     """A parameter of a program that is to run has a value (Validation.BEFORE_EFFECTS)."""
     c = s.call
     asked = c.params >> row & 1 and c.phase in WITH_DONORS and executes(c)
-    return not asked or s.buffers[row].status == BufferStatus.VALUE
+    return not asked or not lacks_value(s, row)
 
 
 def read_by_outputs(s: State) -> int:
@@ -242,7 +245,7 @@ def output_in_order(s: State, row: int) -> bool:
     e, status = s.execution, s.buffers[row].status
     if e.outputs >> row & 1 and (status != BufferStatus.PLACEHOLDER or e.params >> row & 1):
         return False
-    return not e.params >> row & 1 or status == BufferStatus.VALUE
+    return not e.params >> row & 1 or not lacks_value(s, row)
 
 
 def held(s: State) -> int:
@@ -288,10 +291,8 @@ def contents_right(s: State) -> bool:
 
 
 def device_agrees(s: State, r: Record) -> bool:
-    """A host copy beside a handle is a copy of its value."""
-    return not (r.live and r.host and r.handle != NONE) or (
-        s.buffers[r.handle].status == BufferStatus.VALUE
-    )
+    """A host copy beside a handle is a copy of its value, or of what it will be loaded with."""
+    return not (r.live and r.host and r.handle != NONE) or not lacks_value(s, r.handle)
 
 
 @claim(

@@ -9,7 +9,7 @@ from markstep.spec.payload import CACHE_CAPACITY
 from markstep.spec.rules.donation import choose_donors
 from markstep.spec.rules.errors import is_stub
 from markstep.spec.rules.execution import Schedule
-from markstep.spec.rules.sync import Compile, Lookup, PostOrder
+from markstep.spec.rules.sync import Compile, Lookup, PostOrder, layout_of
 from markstep.spec.state import CallKind, rows
 from markstep.spec.vocabulary import ErrorKind
 
@@ -131,8 +131,10 @@ def graph_hash_is_the_warm_up_key(t: Step) -> bool:
     call, payload = warming.call, warming.payload
     call.kind = CallKind.WARM_UP
     donors = choose_donors(warming, t.design)
-    leaves = payload.number_parameters(call.roots, call.params)
-    return t.after.value == payload.key(t.design, call.force, call.roots, leaves, donors)
+    call.leaves = payload.number_parameters(call.roots, call.params)
+    layout = layout_of(warming, t.design)
+    key = payload.key(t.design, call.force, call.roots, call.leaves, donors, layout)
+    return bool(t.after.value == key)
 
 
 @claim(

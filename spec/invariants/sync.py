@@ -3,6 +3,7 @@
 Source: semantics.md §6, Sync protocol.
 """
 
+from markstep.spec.invariants.calls import left_on_host
 from markstep.spec.invariants.claim import Kind, Step, claim
 from markstep.spec.rules.execution import Await, Barrier, Schedule
 from markstep.spec.rules.reading import Download, Read
@@ -35,8 +36,9 @@ def source_of(record: Record) -> tuple[int, int, int, bool, int]:
 
 
 def same_source(a: Record, b: Record) -> bool:
-    """Whether two records have their value at the same place."""
-    return source_of(a) == source_of(b)
+    """Whether two records have their value at the same place; a source that is loaded stays it."""
+    loaded = a.handle != NONE and a.handle == b.handle and a.sends != b.sends
+    return loaded or source_of(a) == source_of(b)
 
 
 def sources_unchanged(t: Step) -> bool:
@@ -209,11 +211,11 @@ def every_requested_value_is_returned(t: Step) -> bool:
     why="A tensor skipped in silence would stay pending for ever.",
 )
 def forced_syncs_skip_nobody(t: Step) -> bool:
-    """When a forced sync returns, every member has a handle."""
+    """When a forced sync returns, every member has a handle, or in SPMD mode is on the host."""
     if not returned_well(t) or t.before.call.kind not in FORCED:
         return True
     members = [t.after.records[r] for r in rows(t.before.call.members)]
-    return all([record.handle != NONE for record in members])
+    return all([record.handle != NONE or left_on_host(t.after, record) for record in members])
 
 
 @claim(

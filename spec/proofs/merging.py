@@ -62,6 +62,8 @@ LOOKS = (
     errors.executes,
     errors.will_be_filled,
     errors.is_stub,
+    errors.lacks_value,
+    errors.is_absent,
     errors.unusable,
     errors.unexecutable,
     errors.is_output,

@@ -1,6 +1,7 @@
 """A state of which nothing is known: every control field is a symbol, the payload is erased.
 
-No random number is drawn: none of the actions to prove about does it (`instances.py`).
+No random number is drawn, and SPMD mode is off: none of the actions to prove about changes that
+(`instances.py`).
 Names are bounded without loss: rules only compare ids, so as many ids as there are places for them
 are enough, and the next id is one that nobody has. Executions are compared by age, too.
 """
@@ -30,6 +31,7 @@ from markstep.spec.state import (
     Sort,
     State,
     sorts,
+    spmd_fields,
 )
 from markstep.spec.vocabulary import BufferStatus, IrKind, TensorName
 
@@ -88,7 +90,7 @@ def _domain_in(case: Case, sort: Sort) -> tuple[int, ...]:
         Sort.EXECUTION_ID: range(case.records + 2 + new),
         Sort.IR_KIND: range(len(IrKind)),
         Sort.BUFFER_STATUS: range(len(BufferStatus)),
-        Sort.CALL: range(0 if case.anywhere else 1, len(CallKind)),
+        Sort.CALL: range(0 if case.anywhere else 1, CallKind.MARK),
         Sort.PHASE: range(1 if case.busy else 0, len(Phase)),
     }
     return tuple(finite[sort])
@@ -185,6 +187,7 @@ def build(case: Case, get: Get) -> State:
 
 
 def _row(case: Case, get: Get, cls: type, path: str, **fixed: Any) -> Any:
+    fixed = spmd_fields(cls) | fixed
     given = {
         name: TYPES.get(sort, _same)(value) if type(value) is int else value
         for name, sort in sorts(cls).items()

@@ -5,7 +5,7 @@ Source: semantics.md §1.7 (lockers), §3b (error storage), §5.5 (un-executable
 
 from markstep.spec.design import Design, ErrorDelivery, Validation
 from markstep.spec.state import NONE, Call, CallKind, State, bit, has, rows
-from markstep.spec.vocabulary import BufferStatus, ErrorKind, IrKind
+from markstep.spec.vocabulary import BufferStatus, ErrorKind, IrKind, Sharding
 
 
 def finish(s: State, error: ErrorKind = ErrorKind.NONE, value: object = None) -> None:
@@ -65,7 +65,14 @@ def will_be_filled(s: State, row: int) -> bool:
 
 def is_stub(s: State, row: int) -> bool:
     """A placeholder that nothing will fill."""
-    return s.buffers[row].status == BufferStatus.PLACEHOLDER and not will_be_filled(s, row)
+    buffer = s.buffers[row]
+    filled_later = buffer.source or will_be_filled(s, row)
+    return buffer.status == BufferStatus.PLACEHOLDER and not filled_later
+
+
+def lacks_value(s: State, row: int) -> bool:
+    """A buffer without a value that would not even get one by being executed on."""
+    return s.buffers[row].status != BufferStatus.VALUE and not s.buffers[row].source
 
 
 def unusable(s: State, mask: int) -> ErrorKind:
@@ -87,7 +94,7 @@ def unexecutable(s: State) -> ErrorKind:
         if record.handle == NONE and is_output(s, r):
             needed |= record.reads
             pending = True
-        elif s.call.kind == CallKind.READ_MANY and not record.host:
+        elif s.call.kind in (CallKind.READ_MANY, CallKind.MARK) and not record.host:
             error = unusable(s, bit(record.handle))
             if error != ErrorKind.NONE:
                 return ErrorKind.NO_VALUE if error == ErrorKind.UNMATERIALIZED else error
@@ -108,8 +115,32 @@ def crashes(s: State, mask: int, design: Design) -> bool:
     """Validation.AT_DISPATCH: the runtime dereferences a buffer that is not there (H-08)."""
     if design.validation != Validation.AT_DISPATCH:
         return False
+    return any([is_absent(s, row) for row in rows(mask)])
+
+
+def is_absent(s: State, row: int) -> bool:
+    """A buffer record behind which there is no device buffer."""
     present = (BufferStatus.VALUE, BufferStatus.DELETED)
-    return any([s.buffers[row].status not in present for row in rows(mask)])
+    return s.buffers[row].status not in present and not s.buffers[row].source
+
+
+def has_no_number(s: State, mask: int, design: Design) -> bool:
+    """Whether one of these buffers cannot be told from others: it is sharded and has no pieces yet,
+    and the process dies of asking (H-09)."""
+    if design.sharded_stubs_have_numbers:
+        return False
+    return any(
+        [is_absent(s, row) and s.buffers[row].sharding != Sharding.NONE for row in rows(mask)]
+    )
+
+
+def mixes_kinds(s: State) -> bool:
+    """Whether a program for all devices is given a plain buffer, or one for a single device a
+    sharded one; the process dies of that (H-11, semantics.md §5.4)."""
+    if not s.device.spmd:
+        return False
+    plain = [s.buffers[row].sharding == Sharding.NONE for row in rows(s.call.params)]
+    return any([is_plain != s.call.plain for is_plain in plain])
 
 
 def donated_away(s: State, mask: int) -> bool:

@@ -5,12 +5,29 @@ Source: semantics.md §1.9 (Async), §3.54–3.55 (schedule), §3b (lock spans, 
 
 from dataclasses import dataclass
 
-from markstep.spec.design import Design, ErrorDelivery, Truncation
+from markstep.spec.design import Design, ErrorDelivery, MarkHost, Truncation
+from markstep.spec.evaluator import Value
 from markstep.spec.ir import Node
-from markstep.spec.rules.errors import crash, crashes, deliver, donated_away, finish, take_lock
+from markstep.spec.rules.annotations import set_spec
+from markstep.spec.rules.errors import (
+    crash,
+    crashes,
+    deliver,
+    donated_away,
+    finish,
+    lacks_value,
+    mixes_kinds,
+    take_lock,
+)
 from markstep.spec.rules.sync import give_placeholder, return_from_call
 from markstep.spec.rules.tensors import bind, fresh_record
-from markstep.spec.rules.transfer import fill, new_buffer, set_ir_none
+from markstep.spec.rules.transfer import (
+    count_send,
+    drop_host,
+    fill,
+    new_buffer,
+    set_ir_none,
+)
 from markstep.spec.state import NONE, CallKind, Execution, Phase, Record, State, bit, has, rows
 from markstep.spec.vocabulary import (
     BufferStatus,
@@ -18,6 +35,7 @@ from markstep.spec.vocabulary import (
     ErrorKind,
     FailExecution,
     IrKind,
+    Sharding,
 )
 
 
@@ -28,7 +46,10 @@ class Lock:
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """A48: hand the program to the device."""
+    """A48: hand the program to the device. Fact, in SPMD mode: how the partitioner lays each output
+    that is not annotated; the last one stands for all further ones."""
+
+    choice: tuple[Sharding, ...] = (Sharding.REPLICATED,)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +76,9 @@ def lock(s: State, a: Lock, design: Design) -> None:
         return None
     if call.kind == CallKind.RUN_CACHED:
         s.payload.count("RunCachedGraphInputData")
-    lacking = any([s.buffers[row].status != BufferStatus.VALUE for row in rows(call.params)])
+        if s.device.spmd:
+            s.payload.count_shardings(call.key)
+    lacking = any([lacks_value(s, row) for row in rows(call.params)])
     if call.kind == CallKind.RUN_CACHED and lacking:  # A47.G3
         return finish(s, ErrorKind.NO_VALUE)
     call.phase = Phase.SCHEDULE
@@ -63,12 +86,15 @@ def lock(s: State, a: Lock, design: Design) -> None:
 
 
 def schedule(s: State, a: Schedule, design: Design) -> None:
-    """A48. The execution takes over the lock; the call waits for it or returns."""
+    """A48. Sources are loaded; the execution takes over the lock; the call waits or returns."""
     call = s.call
-    if crashes(s, call.params, design):  # A48.G1
+    if crashes(s, call.params, design) or mixes_kinds(s):  # A48.G1, A48.G2
         return crash(s)
+    load_sources(s, design)
     targets = [output_target(s, r, design) for r in call.output_order]
-    start_execution(s, targets)
+    if s.device.spmd and not call.plain:
+        propagate(s, targets, a, design)
+    start_execution(s, targets, design)
     if call.kind == CallKind.RUN_CACHED:
         s.payload.count("RunCachedGraphOutputData")
     if call.wait:
@@ -85,7 +111,7 @@ def output_target(s: State, r: int, design: Design) -> int:
         return result_of_cached_run(s, r, design)
     if call.force and design.truncation == Truncation.AT_EXTRACT:
         return record.handle
-    if call.force:
+    if call.force or truncates_unforced(s, design):
         recipe = (record.ir, record.leaf, record.deps, record.node)
         row = give_placeholder(s, r)
         if design.keeps_recipe:
@@ -94,6 +120,61 @@ def output_target(s: State, r: int, design: Design) -> int:
     if design.refills_borrowed and has(call.borrowers, r):
         return record.leaf
     return NONE
+
+
+def truncates_unforced(s: State, design: Design) -> bool:
+    """In SPMD mode every output gets a sharded placeholder, without force, too (D33, H-16)."""
+    return s.device.spmd and not s.call.plain and not design.unforced_keeps_ir
+
+
+def propagate(s: State, targets: list[int], a: Schedule, design: Design) -> None:
+    """Output sharding propagation (§3.55): placeholders and annotations are what the program's
+    outputs will be. The partitioner honours an annotation; otherwise its choice is a fact."""
+    for i, r in enumerate(s.call.output_order):
+        chosen = a.choice[min(i, len(a.choice) - 1)]
+        annotated = s.records[r].spec
+        sharding = annotated if annotated != Sharding.NONE else chosen
+        s.call.lies = (*s.call.lies, sharding)
+        if targets[i] != NONE:
+            lay_output(s, r, targets[i], sharding, design)
+    s.payload.settle(s.call.key, a.choice)
+
+
+def lay_output(s: State, r: int, row: int, sharding: Sharding, design: Design) -> None:
+    """One output's placeholder is sharded. The result of a run by key is annotated like any data
+    that is given to a new tensor, which makes its leaf (§2.4, create_from_buf)."""
+    record = s.records[r]
+    s.buffers[row].sharding = sharding
+    if s.call.kind == CallKind.RUN_CACHED:
+        made = s.tensors[s.call.outs[s.call.output_order.index(r)]]
+        set_spec(s, made, sharding, design)
+        return
+    s.payload.count("SetShardingSpec")
+    record.spec, record.alias_id = sharding, record.id
+
+
+def load_sources(s: State, design: Design) -> None:
+    """Parameters with a source are sent now, once (semantics.md §5.5)."""
+    for row in rows(s.call.params):
+        if s.buffers[row].source:
+            load(s, row, design)
+
+
+def load(s: State, row: int, design: Design) -> None:
+    """A source fills its buffer record, in pieces. Under MarkHost.LOAD_NODE only this execution has
+    what was sent, and the next one sends it again."""
+    buffer = s.buffers[row]
+    s.payload.count("TensorToData")
+    s.payload.count_upload(buffer.shape, buffer.dtype, buffer.sharding)
+    count_send(s, buffer)
+    for record in s.records:
+        if record.live and record.host and record.handle == row:
+            count_send(s, record)
+            if design.load_drops_host:
+                drop_host(record)
+    if design.mark_host != MarkHost.LOAD_NODE:
+        buffer.source = False
+        fill(s, row, buffer.contents)
 
 
 def keep_recipe(s: State, row: int, recipe: tuple[IrKind, int, int, Node | None]) -> None:
@@ -115,26 +196,34 @@ def result_of_cached_run(s: State, r: int, design: Design) -> int:
     return row
 
 
-def split_targets(s: State, targets: list[int]) -> tuple[int, int]:
+def split_targets(s: State, targets: list[int], design: Design) -> tuple[int, int]:
     """(mask of the placeholders to fill, mask of the borrowed buffers to refill)."""
     call = s.call
     outputs = refills = 0
     for r, row in zip(call.output_order, targets, strict=True):
-        if not call.force and has(call.borrowers, r) and call.kind != CallKind.RUN_CACHED:
+        kept = not call.force and call.kind != CallKind.RUN_CACHED
+        if kept and has(call.borrowers, r) and not truncates_unforced(s, design):
             refills |= bit(row)
         else:
             outputs |= bit(row)
     return outputs, refills
 
 
-def start_execution(s: State, targets: list[int]) -> None:
+def results_of(s: State) -> tuple[Value | None, ...]:
+    """Payload: what the program gives for its arguments."""
+    arguments = [s.buffers[row] for row in s.call.leaves]
+    contents = tuple(buffer.contents for buffer in arguments)
+    lies = tuple(buffer.sharding for buffer in arguments)
+    return s.payload.run(s.call.program, contents, lies)
+
+
+def start_execution(s: State, targets: list[int], design: Design) -> None:
     """The one running execution of the device (OneAsync)."""
     call = s.call
-    outputs, refills = split_targets(s, targets)
+    outputs, refills = split_targets(s, targets, design)
     right = all([s.buffers[row].right for row in rows(call.params)])
-    contents = tuple(s.buffers[row].contents for row in call.leaves)
     doomed = call.doomed or donated_away(s, call.params)
-    call.results = () if doomed else s.payload.run(call.program, contents)
+    call.results = () if doomed else results_of(s)
     call.right = right and not call.foreign
     s.execution = Execution(
         running=True,
@@ -146,6 +235,7 @@ def start_execution(s: State, targets: list[int]) -> None:
         doomed=doomed,
         right=call.right,
         counted=call.kind != CallKind.RUN_CACHED,
+        sharded=call.lies != (),
         arguments=call.leaves,
         order=tuple(targets),
         results=call.results,
@@ -165,8 +255,8 @@ def complete_execution(s: State, a: CompleteExecution, design: Design) -> None:
         fill(s, row, results.get(row))
         s.buffers[row].right = e.right
         forget_recipe(s, row)
-    s.payload.count("ExecuteTime")
-    s.payload.count_execution(len(e.order), e.counted)
+    s.payload.count_run(e.sharded)
+    s.payload.count_execution(len(e.order), e.counted, e.sharded)
     s.execution = Execution()
 
 
@@ -184,7 +274,7 @@ def fail_execution(s: State, a: FailExecution, design: Design) -> None:
     if a.deletes:
         for row in rows(e.donors):
             s.buffers[row].status = BufferStatus.DELETED
-    s.payload.count("ExecuteTime")
+    s.payload.count_run(e.sharded)
     store_error(s, about, design)
     for row in rows(e.outputs):
         if s.buffers[row].recipe != IrKind.NONE:
@@ -236,6 +326,7 @@ def restore_ir(s: State, record: Record, row: int) -> None:
     set_ir_none(record)
     record.ir, record.leaf, record.deps = buffer.recipe, buffer.recipe_leaf, buffer.recipe_deps
     record.node = buffer.recipe_node
+    record.hint = record.spec
     record.is_cloned = buffer.recipe == IrKind.LEAF
 
 

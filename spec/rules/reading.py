@@ -6,10 +6,11 @@ Source: semantics.md §2.3.6–7 (get_buf, to_host), §3.39 (GetTensors), §3.49
 from dataclasses import dataclass
 
 from markstep.spec.design import Design, Validation
-from markstep.spec.rules.errors import crash, deliver, finish, take_lock
+from markstep.spec.rules.errors import crash, deliver, finish, is_absent, take_lock
+from markstep.spec.rules.sharding import marked, send_pieces
 from markstep.spec.rules.transfer import drop_host, leaf_to_handle
 from markstep.spec.state import NONE, CallKind, Phase, Record, State, has
-from markstep.spec.vocabulary import BufferStatus, ErrorKind, IrKind
+from markstep.spec.vocabulary import BufferStatus, ErrorKind, IrKind, Sharding
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +30,8 @@ def read(s: State, a: Read, design: Design) -> None:
         return None
     if record.host:
         return read_host(s, record)
+    if record.handle != NONE and s.buffers[record.handle].source:
+        return finish(s, value=s.buffers[record.handle].contents)
     if not take_lock(s, design):  # A51.G2: the barrier throws an old error
         return None
     call.holds_lock = False
@@ -36,28 +39,32 @@ def read(s: State, a: Read, design: Design) -> None:
         if s.buffers[record.handle].status != BufferStatus.VALUE:  # A51.G3
             return finish(s, ErrorKind.NO_VALUE)
         call.phase = Phase.DOWNLOAD
-    elif record.ir == IrKind.LEAF:
+    elif record.ir == IrKind.LEAF and not s.buffers[record.leaf].source:
         if not (record.is_cloned and design.borrower_reads_in_place):
             leaf_to_handle(record)
         call.phase = Phase.DOWNLOAD
     elif record.ir != IrKind.NONE:
-        call.force, call.sync, call.wait = True, False, True
-        call.phase = Phase.COLLECT
+        call.force, call.wait, call.phase = True, True, Phase.COLLECT
     else:
         finish(s, ErrorKind.LOST)  # A51.G4
     return None
 
 
 def read_host(s: State, record: Record) -> None:
-    """The host copy is the value; it is given up when there is another source (§2.3.7)."""
+    """The host copy is the value; it is given up when there is another source (§2.3.7), but not for
+    one that was not loaded yet."""
     value = record.host_value
-    if record.handle != NONE or record.ir != IrKind.NONE:
+    row = record.handle
+    empty = row != NONE and s.buffers[row].status == BufferStatus.PLACEHOLDER
+    if (row != NONE or record.ir != IrKind.NONE) and not empty:
         drop_host(record)
     finish(s, value=value)
 
 
 def download(s: State, a: Download, design: Design) -> None:
     """A52. Only a buffer with a value can be fetched."""
+    if s.call.kind == CallKind.MARK:
+        return download_marked(s, design)
     if s.call.kind == CallKind.READ_ONE:
         record = s.records[s.call.target]
         row = record.handle if record.handle != NONE else record.leaf
@@ -80,14 +87,25 @@ def finish_download(s: State, wanted: list[int], design: Design) -> None:
     """Fetch buffers. A null one kills the process under AT_DISPATCH (H-08), also behind a deleted
     one: transfers are begun for all before the first is waited for."""
     s.payload.count("TransferFromDevice")
-    found = [s.buffers[row].status for row in wanted]
-    if any([status not in (BufferStatus.VALUE, BufferStatus.DELETED) for status in found]):
+    if any([is_absent(s, row) for row in wanted]):
         if design.validation == Validation.AT_DISPATCH:  # A52.G3
             return crash(s)
         return finish(s, ErrorKind.NO_VALUE)
-    if any([status == BufferStatus.DELETED for status in found]):  # A52.G2
+    if any([s.buffers[row].status == BufferStatus.DELETED for row in wanted]):  # A52.G2
         return finish(s, ErrorKind.DELETED)
     return finish(s, value=fetched(s))
+
+
+def download_marked(s: State, design: Design) -> None:
+    """What was fetched is sent again, in the pieces that the mark asks for (§5.1.5-9)."""
+    r, sharding = s.call.target, s.call.sharding
+    record = s.records[r]
+    evaluated = record.handle == NONE
+    right = s.call.right if evaluated else s.buffers[record.handle].right
+    finish_download(s, [] if evaluated else [record.handle], design)
+    if s.raised == ErrorKind.NONE:
+        value = s.value[0] if isinstance(s.value, tuple) and s.value else None
+        marked(s, r, sharding, send_pieces(s, r, sharding, value, right, design))
 
 
 def fetched(s: State) -> object:
@@ -95,17 +113,20 @@ def fetched(s: State) -> object:
     call = s.call
     if call.kind == CallKind.READ_ONE:
         record = s.records[call.target]
-        s.payload.count_download([record.shape])
-        return s.buffers[record.handle if record.handle != NONE else record.leaf].contents
+        buffer = s.buffers[record.handle if record.handle != NONE else record.leaf]
+        s.payload.count_download([(record.shape, buffer.sharding)])
+        return buffer.contents
     results = dict(zip(call.output_order, call.results, strict=False))
-    values, shapes = [], []
+    lies = dict(zip(call.output_order, call.lies, strict=False))
+    values, arrays = [], []
     for r in call.order:
         record = s.records[r]
         if record.host and not has(call.outputs, r):
             values.append(record.host_value)
             continue
-        shapes.append(record.shape)
         in_graph = has(call.outputs, r)
+        held = s.buffers[record.handle].sharding if record.handle != NONE else Sharding.NONE
+        arrays.append((record.shape, lies.get(r, held)))
         values.append(results.get(r) if in_graph else s.buffers[record.handle].contents)
-    s.payload.count_download(shapes)
+    s.payload.count_download(arrays)
     return tuple(values)

@@ -10,11 +10,22 @@ Source: XLAGraphExecutor::SyncTensorsGraphInternal, semantics.md §3.45–3.63 a
 
 from dataclasses import dataclass
 
-from markstep.spec.design import Design, Truncation, Validation
+from markstep.spec.design import Design, KeyWiring, OwnerSlot, Truncation, Validation
+from markstep.spec.rules.annotations import read_spec
 from markstep.spec.rules.donation import choose_donors
-from markstep.spec.rules.errors import deliver, executes, finish, take_lock, unexecutable
+from markstep.spec.rules.errors import (
+    crash,
+    deliver,
+    executes,
+    finish,
+    has_no_number,
+    lacks_value,
+    take_lock,
+    unexecutable,
+)
 from markstep.spec.rules.tensors import temporary_records
 from markstep.spec.rules.transfer import (
+    count_send,
     disown,
     drop_host,
     get_ir,
@@ -51,11 +62,13 @@ class PostOrder:
 @dataclass(frozen=True, slots=True)
 class Lookup:
     """A44: ask the cache. Facts about the payload: is there an entry; would it compute another
-    value than the graph means; do the arguments misfit it, in number or layout."""
+    value than the graph means; do the arguments misfit it, in number or layout; was it compiled for
+    one device before SPMD mode."""
 
     hit: bool
     foreign: bool = False
     misfits: bool = False
+    plain: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +108,7 @@ def collect(s: State, a: Collect, design: Design) -> None:
 def collect_record(s: State, r: int, design: Design) -> bool:
     """Sort one record; False when a forced sync meets a record without any source."""
     call, record = s.call, s.records[r]
+    read_spec(s, r, design)
     if record.handle != NONE:
         return True
     if record.ir == IrKind.LEAF and not record.is_cloned:
@@ -106,7 +120,8 @@ def collect_record(s: State, r: int, design: Design) -> bool:
         if record.ir == IrKind.LEAF:
             call.borrowers |= bit(r)
     elif record.host:
-        call.uploads |= bit(r) if call.force else 0
+        queued = call.force and (design.barrier_loads_unused or not s.device.spmd)
+        call.uploads |= bit(r) if queued else 0
     elif call.force:
         return False
     return True
@@ -116,6 +131,7 @@ def after_collect(s: State, design: Design) -> None:
     """Without outputs a sync is a barrier, which waits for the execution before it."""
     call = s.call
     call.roots = tuple(s.records[r].node for r in call.output_order)
+    call.hints = tuple(s.records[r].hint for r in call.output_order)
     by_key = call.kind == CallKind.RUN_CACHED and not design.run_cached_recompiles
     if call.outputs or call.kind == CallKind.GRAPH_HASH or by_key:
         call.phase = Phase.EXTRACT
@@ -126,11 +142,13 @@ def after_collect(s: State, design: Design) -> None:
 
 
 def upload_host_copies(s: State, a: Upload, design: Design) -> None:
-    """A41. Queued host copies get handles in one transfer; the host copies are kept (§3.45.4)."""
+    """A41. Queued host copies get handles in one transfer, in pieces by their annotation; the host
+    copies are kept (§3.45.4)."""
     s.payload.count("TensorToData")
     for r in rows(s.call.uploads):
         record = s.records[r]
-        record.handle = transfer(s, record.host_value, record.shape, record.dtype)
+        record.handle = transfer(s, record.host_value, record.shape, record.dtype, record.spec)
+        count_send(s, record)
         s.buffers[record.handle].right = record.host_right
         disown(s.buffers[record.handle])
         s.payload.count("SyncTensorsToData")
@@ -168,6 +186,19 @@ def export_leaves(s: State, design: Design) -> bool:
     return True
 
 
+def own_exports(s: State, design: Design) -> None:
+    """In SPMD mode each record that shows a leaf is annotated at once, which makes it the owner of
+    the buffer and outlives it (§2.4, create_from_buf). Ids are names: without a payload any order
+    of the leaves is as good."""
+    leaves = s.call.leaves if s.call.leaves else tuple(rows(s.call.params))
+    first = s.next_record_id - len(s.call.leaves)
+    s.next_record_id = first + len(leaves)
+    for i, row in enumerate(leaves):
+        s.payload.count("SetShardingSpec")
+        if design.owner_slot == OwnerSlot.LAST_TOUCH:
+            s.buffers[row].owner = first + i
+
+
 KEY_OF_NOTHING = "nothing"
 """Design.empty_list_has_own_key: the key of an empty list of tensors."""
 
@@ -176,7 +207,7 @@ def post_order(s: State, a: PostOrder, design: Design) -> None:
     """A43. Number the parameters (§3.56). A parameter without a value means waiting for the running
     execution; a deleted one is an error."""
     call = s.call
-    lacking = [row for row in rows(call.params) if s.buffers[row].status != BufferStatus.VALUE]
+    lacking = [row for row in rows(call.params) if lacks_value(s, row)]
     if design.validation == Validation.BEFORE_EFFECTS:
         if executes(call) and deliver(s, design):  # A43.G1: it failed while this call waited
             return
@@ -184,14 +215,32 @@ def post_order(s: State, a: PostOrder, design: Design) -> None:
         return
     if any([s.buffers[row].status == BufferStatus.DELETED for row in lacking]):  # A43.G3
         return finish(s, ErrorKind.DELETED)
+    if has_no_number(s, call.params, design):  # A43.G4
+        return crash(s)
+    if call.kind == CallKind.RUN_CACHED and s.device.spmd:
+        own_exports(s, design)
     if call.kind != CallKind.RUN_CACHED:
         call.leaves = s.payload.number_parameters(call.roots, call.params)
     call.donors = choose_donors(s, design)
-    call.key = s.payload.key(design, call.force, call.roots, call.leaves, call.donors)
+    layout = layout_of(s, design)
+    call.key = s.payload.key(design, call.force, call.roots, call.leaves, call.donors, layout)
     if call.kind == CallKind.GRAPH_HASH:
         nothing = call.members == 0 and design.empty_list_has_own_key
         return finish(s, value=KEY_OF_NOTHING if nothing else call.key)
     call.phase = Phase.LOOKUP
+
+
+def layout_of(s: State, design: Design) -> object:
+    """Payload: what of how things lie is part of a key. Every root's hash covers the sharding on
+    its node; an exact key covers how each parameter lies, too (D09), and SPMD mode (D32)."""
+    if not s.device.spmd:
+        return None
+    hints = s.call.hints
+    exact = design.key_wiring == KeyWiring.OPERANDS
+    lies = tuple([s.buffers[row].sharding for row in s.call.leaves]) if exact else ()
+    if not (any(hints) or lies or design.key_has_mode):
+        return None
+    return (hints, lies, design.key_has_mode)
 
 
 def lacking_in_graph(s: State) -> bool:
@@ -200,14 +249,14 @@ def lacking_in_graph(s: State) -> bool:
     params = 0 if call.kind == CallKind.RUN_CACHED else call.params
     for r in rows(call.outputs):
         params |= s.records[r].reads
-    return any([s.buffers[row].status != BufferStatus.VALUE for row in rows(params)])
+    return any([lacks_value(s, row) for row in rows(params)])
 
 
 def must_wait_for_parameters(s: State, design: Design) -> bool:
     """A43 is not enabled while a parameter is still to be filled, or may be."""
     if not s.execution.running:
         return False
-    lacking = [s.buffers[row].status != BufferStatus.VALUE for row in rows(s.call.params)]
+    lacking = [lacks_value(s, row) for row in rows(s.call.params)]
     return any(lacking) and (design.validation == Validation.AT_DISPATCH or executes(s.call))
 
 
@@ -225,7 +274,7 @@ def lookup(s: State, a: Lookup, design: Design) -> None:
         s.payload.count("CachedCompile")
         s.payload.count_graph(call.roots)
     call.program = s.payload.find(call.key)
-    call.foreign, call.doomed = a.foreign, a.misfits
+    call.foreign, call.doomed, call.plain = a.foreign, a.misfits, a.plain
     return after_program(s, design)
 
 
@@ -238,7 +287,8 @@ def compile_program(s: State, a: Compile, design: Design) -> None:
     s.payload.count("CompileTime")
     if a.fails:  # A45.G2
         return finish(s, ErrorKind.COMPILE_FAILED)
-    call.program = s.payload.compile(call.key, call.roots, call.leaves)
+    shardings = tuple([s.buffers[row].sharding for row in call.leaves])
+    call.program = s.payload.compile(call.key, call.roots, call.leaves, shardings, s.device.spmd)
     s.payload.count("CreateCompileHandles")
     s.payload.count_graph(call.roots)
     after_program(s, design)
@@ -264,7 +314,7 @@ def install(s: State, a: Install, design: Design) -> None:
 def return_from_call(s: State) -> None:
     """The evaluation part of the call is over: read, count the step, or return."""
     call = s.call
-    if call.kind in (CallKind.READ_ONE, CallKind.READ_MANY):
+    if call.kind in (CallKind.READ_ONE, CallKind.READ_MANY, CallKind.MARK):
         call.phase = Phase.DOWNLOAD
         return
     if call.kind == CallKind.STEP_BARRIER:

@@ -7,6 +7,7 @@ from markstep.spec.design import Design
 from markstep.spec.evaluator import Value
 from markstep.spec.ir import Node
 from markstep.spec.ops import OPS
+from markstep.spec.rules.annotations import copy_annotated, copy_specs, hand_on_spec
 from markstep.spec.rules.scalars import scalar_operand
 from markstep.spec.rules.transfer import (
     drop_host,
@@ -15,6 +16,7 @@ from markstep.spec.rules.transfer import (
     leaf_to_handle,
     new_buffer,
     own,
+    placement,
     set_ir_leaf,
     set_ir_none,
     succeed,
@@ -37,6 +39,7 @@ from markstep.spec.vocabulary import (
     Fill,
     IrKind,
     SetDonation,
+    Sharding,
     TensorName,
 )
 
@@ -85,7 +88,8 @@ def put_host_data(s: State, record: Record, at_once: bool, design: Design) -> No
     set_ir_none(record)
     drop_host(record)
     record.defined = True
-    if not at_once:
+    record.sends = 0
+    if not at_once or s.device.spmd:  # the virtual device waits until it knows the sharding
         record.host, record.host_value = True, record.truth
         return
     row = upload(s, record.truth, record.shape, record.dtype)
@@ -100,6 +104,8 @@ def create_placeholder(s: State, a: CreatePlaceholder, design: Design) -> None:
     # EFFECT
     record = fresh_record(s, a.shape, a.dtype)
     record.handle = new_buffer(s, a.shape, a.dtype)
+    if design.marks_stubs:
+        s.buffers[record.handle].sharding = placement(s, Sharding.NONE)
     record.defined = False
     bind(s, a.out, record)
     # OBSERVE
@@ -140,6 +146,7 @@ def trace(
     sources = [s.records[r] for r in inputs]
     nodes: list[Node | None] = [source.node for source in sources]
     truths: list[Value | None] = [source.truth for source in sources]
+    hints = [source.hint for source in sources]
     deps = 0
     for source in sources:
         deps |= source.reads
@@ -147,8 +154,9 @@ def trace(
         node, row = scalar_operand(s, a.scalar, record.dtype, (a.cached_at, a.evicts), design)
         nodes.append(node)
         truths.append(s.payload.host_array((a.scalar,)))
+        hints.append(s.buffers[row].sharding if row != NONE else Sharding.NONE)
         deps |= bit(row)
-    traced = s.payload.apply(a.op, tuple(nodes))
+    traced = s.payload.apply(a.op, tuple(nodes), tuple(hints))
     set_ir_none(record)
     record.ir, record.deps, record.node = IrKind.OP, deps, traced
     record.truth = s.payload.meaning(traced, tuple(truths))
@@ -164,6 +172,7 @@ def fill_with(s: State, a: Fill, design: Design) -> None:
     node, row = scalar_operand(s, a.scalar, a.dtype, (a.cached_at, a.evicts), design)
     if a.shape == () and row != NONE:
         record.ir, record.leaf, record.node = IrKind.LEAF, row, node
+        record.hint = s.buffers[row].sharding
         record.is_cloned = design.scalars_are_borrowed
     else:
         record.ir, record.deps = IrKind.OP, bit(row)
@@ -193,6 +202,7 @@ def assign_in_place(s: State, a: AssignInPlace, design: Design) -> None:
     trace(s, record, a, inputs, design)
     s.payload.count("DestroyXlaTensor")
     s.records[target] = record
+    hand_on_spec(s, old, target, design)
     # OBSERVE
     return succeed(s)
 
@@ -216,7 +226,9 @@ def clone(s: State, a: Clone, design: Design) -> None:
     record = fresh_record(s, old.shape, old.dtype)
     borrow(record, old)
     record.is_cloned = old.ir == IrKind.LEAF
-    bind(s, a.out, record)
+    row = bind(s, a.out, record)
+    if s.device.spmd:
+        copy_specs(s, source, row, design)
     # OBSERVE
     return succeed(s)
 
@@ -227,6 +239,7 @@ def borrow(record: Record, source: Record) -> None:
     drop_host(record)
     record.ir, record.leaf, record.deps = source.ir, source.leaf, source.deps
     record.node, record.truth, record.defined = source.node, source.truth, source.defined
+    record.hint = source.hint
 
 
 def copy_into(s: State, a: CopyInto, design: Design) -> None:
@@ -244,6 +257,8 @@ def copy_into(s: State, a: CopyInto, design: Design) -> None:
         record.alias_id = record.id
     record.is_cloned = design.borrow_is_flagged and record.ir == IrKind.LEAF and not own_leaf
     record.error = record.error if target == source else 0
+    if s.device.spmd:
+        copy_annotated(s, target, source, design)
     # OBSERVE
     return succeed(s)
 

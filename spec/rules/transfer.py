@@ -4,10 +4,10 @@ Source: semantics.md §2.3 (reads that mutate), §2.4 (writes). These are not ac
 every rule that touches a tensor goes through them.
 """
 
-from markstep.spec.design import Design, OwnerSlot
+from markstep.spec.design import Design, OwnerSlot, TraceHost
 from markstep.spec.evaluator import Value
 from markstep.spec.state import NO_OWNER, NONE, Buffer, Record, State, bit, rows
-from markstep.spec.vocabulary import BufferStatus, DType, ErrorKind, IrKind
+from markstep.spec.vocabulary import BufferStatus, DType, ErrorKind, IrKind, Sharding
 
 
 def buffers_in_use(s: State) -> int:
@@ -47,18 +47,44 @@ def new_buffer(s: State, shape: tuple[int, ...], dtype: DType) -> int:
     return row
 
 
-def upload(s: State, value: Value | None, shape: tuple[int, ...], dtype: DType) -> int:
+def upload(
+    s: State,
+    value: Value | None,
+    shape: tuple[int, ...],
+    dtype: DType,
+    wanted: Sharding = Sharding.NONE,
+) -> int:
     """Send host data to the device (C++: TensorToXlaData). The row of its new buffer record."""
     s.payload.count("TensorToData")
-    return transfer(s, value, shape, dtype)
+    return transfer(s, value, shape, dtype, wanted)
 
 
-def transfer(s: State, value: Value | None, shape: tuple[int, ...], dtype: DType) -> int:
+def transfer(
+    s: State,
+    value: Value | None,
+    shape: tuple[int, ...],
+    dtype: DType,
+    wanted: Sharding = Sharding.NONE,
+) -> int:
     """One of the arrays of a transfer to the device. The row of its new buffer record."""
     row = new_buffer(s, shape, dtype)
+    s.buffers[row].sharding = placement(s, wanted)
     fill(s, row, value)
-    s.payload.count_upload(shape, dtype)
+    s.payload.count_upload(shape, dtype, s.buffers[row].sharding)
     return row
+
+
+def placement(s: State, wanted: Sharding) -> Sharding:
+    """How data that is sent will lie: in SPMD mode on all devices, else on one (§3.45.4)."""
+    if not s.device.spmd:
+        return Sharding.NONE
+    return wanted if wanted != Sharding.NONE else Sharding.REPLICATED
+
+
+def count_send(s: State, row: Record | Buffer) -> None:
+    """Ghost: in SPMD mode, a host version was sent to the devices once more."""
+    if s.device.spmd and row.sends < 2:
+        row.sends = row.sends + 1
 
 
 def fill(s: State, row: int, value: Value | None) -> None:
@@ -79,6 +105,7 @@ def own(s: State, row: int, record: Record, design: Design) -> None:
 def set_ir_none(record: Record) -> None:
     """assign_ir(⊥): the record has no ir any more."""
     record.ir, record.leaf, record.deps, record.node = IrKind.NONE, NONE, 0, None
+    record.hint = Sharding.NONE
     record.is_cloned = False
 
 
@@ -87,13 +114,15 @@ def set_ir_leaf(s: State, record: Record, row: int) -> None:
     buffer = s.buffers[row]
     record.ir, record.leaf, record.deps = IrKind.LEAF, row, 0
     record.node = s.payload.leaf(row, buffer.shape, buffer.dtype)
+    record.hint = buffer.sharding
     record.is_cloned = False
 
 
 def get_ir(s: State, r: int, design: Design) -> bool:
     """The ir of a record, made if it has none (C++: GetIrValue, semantics.md §2.3.5).
 
-    A handle gets a leaf beside it; a host copy is uploaded now and dropped. False: LOST.
+    A handle gets a leaf beside it; a host copy is uploaded now and dropped, or in SPMD mode becomes
+    a leaf with a source (D31). False: LOST.
     """
     record = s.records[r]
     if record.ir != IrKind.NONE:
@@ -105,13 +134,37 @@ def get_ir(s: State, r: int, design: Design) -> bool:
         return True
     if not record.host:
         return False
-    row = upload(s, record.host_value, record.shape, record.dtype)
+    if s.device.spmd and design.trace_host == TraceHost.LAZY_LEAF:
+        leaf_with_source(s, record, placement(s, record.spec), design)
+    else:
+        leaf_from_host(s, record, design)
+    return True
+
+
+def leaf_from_host(s: State, record: Record, design: Design) -> None:
+    """Host data is sent now, with its annotation or without, and the host copy given up."""
+    by_spec = design.trace_host == TraceHost.UPLOAD_BY_SPEC
+    wanted = record.spec if by_spec else Sharding.NONE
+    row = upload(s, record.host_value, record.shape, record.dtype, wanted)
+    count_send(s, record)
     s.payload.count("IrValueTensorToXlaData")
     s.buffers[row].right = record.host_right
     own(s, row, record, design)
     set_ir_leaf(s, record, row)
     drop_host(record)
-    return True
+
+
+def leaf_with_source(s: State, record: Record, sharding: Sharding, design: Design) -> None:
+    """Host data becomes a leaf over a buffer record that will fill itself: nothing is sent, and
+    reads go on to take the host copy (alternative E of semantics.md §5.3)."""
+    row = new_buffer(s, record.shape, record.dtype)
+    buffer = s.buffers[row]
+    buffer.sharding, buffer.source = sharding, True
+    buffer.contents, buffer.right = record.host_value, record.host_right
+    record.handle = row
+    own(s, row, record, design)
+    set_ir_leaf(s, record, row)
+    record.alias_id = record.id
 
 
 def drop_host(record: Record) -> None:

@@ -63,7 +63,7 @@ def test_the_machine_finds_a_mutant() -> None:
 @settings(max_examples=60)
 @given(st.binary(min_size=16, max_size=96))
 def test_any_bytes_conform(data: bytes) -> None:
-    program = decode(data)
+    program = decode(data, SOUND, ReferenceAdapter.capabilities)
     result = run_program(program, ReferenceAdapter("interpret"), SOUND)
     assert result.verdict is Verdict.CONFORMS, show_program(program, result.step)
 
@@ -72,7 +72,7 @@ def test_bytes_find_and_shrink_a_mutant() -> None:
     @settings(max_examples=400)
     @given(st.binary(min_size=8, max_size=64))
     def conforms(data: bytes) -> None:
-        result = run_program(decode(data), Forgetful(), SOUND)
+        result = run_program(decode(data, SOUND, Forgetful.capabilities), Forgetful(), SOUND)
         assert result.verdict is Verdict.CONFORMS, len(result.program[: result.step + 1])
 
     with pytest.raises(AssertionError) as caught:

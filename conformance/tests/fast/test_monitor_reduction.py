@@ -169,7 +169,6 @@ def refused(tmp_path: Path, lines: list[Any]) -> LogError:
 @pytest.mark.parametrize(
     ("changes", "expected"),
     [
-        ({"spmd": True}, "header field spmd = true is not modelled yet"),
         ({"functionalization": False}, "header field functionalization = false is not modelled"),
         ({"devices_used": 2}, "header field devices_used = 2 is not modelled yet"),
         ({"eager": True}, "header field eager = true is not modelled yet"),

@@ -14,6 +14,7 @@ from logfiles import LOGS, lines_of, name_of, write
 
 from markstep.conformance.logs.errortexts import ERROR_TEXTS, kind_of_error
 from markstep.conformance.logs.monitor import monitor_log
+from markstep.conformance.logs.partition import Partition
 from markstep.conformance.logs.prediction import Memory, predict
 from markstep.conformance.logs.rawlog import read_log
 from markstep.conformance.logs.rawrecord import Raised, parse_step
@@ -125,7 +126,11 @@ def _tensor(shows: dict[str, Any]) -> Iterator[tuple[str, list[Any], Any]]:
     yield "view", ["view"], not shows["view"]
     yield "ir", ["ir"], None if shows["ir"] else {"kind": "device_data"}
     yield "ir", ["ir"], {"kind": "aten::div"}
-    if shows["data"]:
+    if shows["data"] and shows["data"]["kind"] == "sharded":
+        yield "data", ["data"], None
+        yield "data", ["data", "sharding"], "{manual}"
+        yield "data", ["data", "num_shards"], shows["data"]["num_shards"] + 1
+    elif shows["data"]:
         yield "data", ["data"], None
         for state in {"value", "placeholder", "deleted"} - {shows["data"]["state"]}:
             yield "data", ["data", "state"], state
@@ -133,7 +138,7 @@ def _tensor(shows: dict[str, Any]) -> Iterator[tuple[str, list[Any], Any]]:
     else:
         yield "data", ["data"], {"kind": "plain", "state": "placeholder", "handle": None}
     yield "host", ["host"], None if shows["host"] else shows["shape"]
-    yield "sharding_spec", ["sharding_spec"], "{replicated}"
+    yield "sharding_spec", ["sharding_spec"], "{manual}"
     yield "shape", ["shape"], [*shows["shape"], 1]
     yield "dtype", ["dtype"], "s32" if shows["dtype"] == "f32" else "f32"
 
@@ -141,10 +146,11 @@ def _tensor(shows: dict[str, Any]) -> Iterator[tuple[str, list[Any], Any]]:
 def predicted_steps(path: Path) -> Iterator[tuple[dict[str, Any], Table, int]]:
     """(line as JSON, table that the law predicts, number of the step) along a log."""
     log, lines = read_log(path), lines_of(path)
-    state, memory, given = initial_state(log.header.initial_seed), Memory(), 0
+    state, memory, given = initial_state(log.header.initial_seed, log.header.spmd), Memory(), 0
     for raw, line in zip(log.steps, lines[1:], strict=True):
         actions = reduce_step(raw, log.header, given)
-        ended = take(state, actions, TORCH_XLA_2_9)
+        partition = Partition(raw) if log.header.spmd else None
+        ended = take(state, actions, TORCH_XLA_2_9, partition=partition)
         table = predict(ended, raw, memory)
         yield line, table, raw.step
         memory, state = memory.learn(table, ended), ended.settled

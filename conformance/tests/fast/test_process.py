@@ -85,6 +85,12 @@ ACTIONS: list[v.Action] = [
     v.Random(T0, 9),
     v.SetSeed(2**64 - 1),
     v.GetSeed(),
+    v.UseSpmd(),
+    v.MarkSharding(T0, v.Sharding.GRID_TRANSPOSED, lazy=True),
+    v.ClearSharding(T0),
+    v.ReadSpec(T0),
+    v.BindData(T0, (1, 2)),
+    v.LoadShards(T0, (1, 2)),
 ]
 TENSOR = TensorView(7, 3, IrKind.LEAF, BufferStatus.VALUE, 2, False, (2, 2), DType.F32)
 

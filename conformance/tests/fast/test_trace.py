@@ -26,6 +26,7 @@ from markstep.spec.vocabulary import (
     GraphHash,
     ReadMany,
     ReadOne,
+    Sharding,
     StepBarrier,
     Sync,
     TensorName,
@@ -60,6 +61,7 @@ def values(hint: Any) -> st.SearchStrategy[Any]:
         bool: st.booleans(),
         str: st.text(max_size=8),
         type(None): st.none(),
+        Sharding: st.sampled_from(Sharding),
         DType: st.sampled_from(DType),
     }[hint]
 
