@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from time import monotonic
 
 from markstep.conformance.changes import diff_states
 from markstep.conformance.cli.interrupts import Interrupts
@@ -75,7 +76,7 @@ def explore_report(
         unseen = [id for id in claims if id in result.unwitnessed]
         report.vacuous = [f"{id}: no state within the bound exercises its premise" for id in unseen]
     if files.html is not None:
-        write_walk(search, files.html, report, command)
+        write_walk(search, files.html, report, command, tell)
     return report
 
 
@@ -93,8 +94,10 @@ def remaining(search: Search, kept: Path | None) -> Iterator[str]:
 
 def graph_report(design: Design, claims: Sequence[str]) -> Report:
     """The graph law alone: no state has to be visited."""
-    report = Report("explore", design=design.name)
+    report, begin = Report("explore", design=design.name), monotonic()
     judge_graphs(report, design, claims)
+    report.duration_s = monotonic() - begin
+    report.steps = sum(count.checked for count in report.claims.values())
     report.verdict = Verdict.VIOLATES if report.failures else Verdict.CONFORMS
     return report
 

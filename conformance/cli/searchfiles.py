@@ -115,8 +115,8 @@ def write_page(search: Search, page: Path, command: str) -> None:
     write_atomically(page, explored_page(search.result, command))
 
 
-def write_walk(search: Search, page: Path, report: Report, command: str) -> None:
+def write_walk(search: Search, page: Path, report: Report, command: str, tell: Tell) -> None:
     """The states as a page to walk through."""
     from markstep.conformance.html.space import space_page
 
-    write_atomically(page, space_page(search, report, command))
+    write_atomically(page, space_page(search, report, command, tell))

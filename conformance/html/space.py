@@ -7,7 +7,7 @@ from xml.etree.ElementTree import Element
 from markstep.conformance.html.elements import Child, table, tag
 from markstep.conformance.html.stages import fields_of, next_of
 from markstep.conformance.html.statepicture import state_picture
-from markstep.conformance.html.viewer import Stop, stops_of, viewer_page
+from markstep.conformance.html.viewer import Stop, Tell, stops_of, viewer_page
 from markstep.conformance.report.model import Report
 from markstep.conformance.show import show, tensor
 from markstep.conformance.walk import walk
@@ -26,12 +26,14 @@ WALKS = 12
 """Counterexamples that can be walked."""
 
 
-def space_page(search: Search, report: Report, command: str) -> str:
+def space_page(
+    search: Search, report: Report, command: str, tell: Tell = lambda done, of: None
+) -> str:
     """The page. It opens at the first step of the first counterexample, if there is one."""
     found = [id for id in report.claims if id in search.result.counterexamples][:WALKS]
     stops = [stop for id in found for stop in counterexample(search, id)]
     first = stops[0].id if stops else "state-0"
-    stops += states(search)
+    stops += states(search, tell)
     shown, known = min(STATES, len(search.numbers)), len(search.numbers)
     facts = {
         "outcome": f"{report.verdict.value}, exit code {int(report.exit_code)}",
@@ -51,10 +53,11 @@ def counterexample(search: Search, id: str) -> list[Stop]:
     return stops_of(list(walk(trace)), id, design, whole=False, group=group)
 
 
-def states(search: Search) -> Iterator[Stop]:
+def states(search: Search, tell: Tell) -> Iterator[Stop]:
     """The first states that were found, those behind the shortest programs first."""
     numbers = {key: number for number, key in enumerate(search.numbers)}
     for number, key in enumerate(list(search.numbers)[:STATES]):
+        tell(number, min(STATES, len(numbers)))
         state = unpack(key)
         content: list[Child] = [
             *reached(search, number, numbers),

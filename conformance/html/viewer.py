@@ -1,7 +1,8 @@
 """A trace as a page to walk through: one section for each state, with a URL of its own."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 from xml.etree.ElementTree import Element
 
 from markstep.conformance.html.elements import Child, copied, document, tag
@@ -10,6 +11,9 @@ from markstep.conformance.walk import Stage, walk
 from markstep.spec import SPEC_VERSION
 from markstep.spec.design import DESIGNS
 from markstep.spec.trace import Trace
+
+Tell: TypeAlias = Callable[[int, int], None]
+"""Told how many of how many states are drawn."""
 
 KEYS = "Keys: ← and → walk, Home and End go to the first and the last state."
 
@@ -29,11 +33,11 @@ class Stop:
     behind: str = ""
 
 
-def trace_page(trace: Trace, name: str, command: str) -> str:
-    """The page of a trace."""
+def trace_page(trace: Trace, name: str, command: str, tell: Tell = lambda done, of: None) -> str:
+    """The page of a trace. ``tell`` is told how far it is."""
     stages = list(walk(trace))
     whole = not trace.by_small_steps
-    stops = stops_of(stages, "step", trace.design, whole)
+    stops = stops_of(stages, "step", trace.design, whole, tell=tell)
     broken = list(dict.fromkeys(claim.id for stage in stages for claim in stage.broken))
     facts = {
         "design": trace.design,
@@ -46,12 +50,18 @@ def trace_page(trace: Trace, name: str, command: str) -> str:
 
 
 def stops_of(
-    stages: Sequence[Stage], prefix: str, design: str, whole: bool, group: str = ""
+    stages: Sequence[Stage],
+    prefix: str,
+    design: str,
+    whole: bool,
+    group: str = "",
+    tell: Tell = lambda done, of: None,
 ) -> list[Stop]:
     """A stop for each stage of a walk."""
     ids = [f"{prefix}-{'start' if s.number < 0 else s.number}" for s in stages]
     stops = []
     for i, (id, stage) in enumerate(zip(ids, stages, strict=True)):
+        tell(i, len(ids))
         head = stage.text if stage.number < 0 else f"Step {stage.number}: {stage.text}"
         content = list(stage_content(stage, id, DESIGNS[design], whole))
         mark = "✗" if stage.broken else ""

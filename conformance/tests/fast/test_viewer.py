@@ -231,3 +231,10 @@ def test_a_space_that_is_too_large_is_drawn_in_part_and_says_so(
     page = checked(Path("s.html").read_text("utf-8"))
     assert sections(page) == [f"state-{i}" for i in range(12)]
     assert "40, of which 12 are drawn" in page.text and "is not drawn" in page.text
+
+
+def test_claims_about_graphs_alone_have_a_report_and_no_states(markstep: Markstep) -> None:
+    code, out, _ = markstep("explore", "--claim", "I43g", "--html", "g.html", "--quiet")
+    assert code == 0 and out.startswith("conforms")
+    page = checked(Path("g.html").read_text("utf-8"))
+    assert sections(page) == [] and "I43g" in page.text
