@@ -148,16 +148,16 @@ def bars(lane: Lane, x: float) -> Iterator[Element]:
     for begin, end, seen in lane.bars():
         top, height = HEAD + begin * ROW + 2, (end - begin) * ROW - 4
         title = f"{lane.name}: {' '.join(filter(None, (seen.state, seen.about)))}"
-        shared = " shared" if lane.group == "buffers" and ", " in seen.about else ""
+        shared = " shared" if seen.shared else ""
         box = {"x": f"{x:.0f}", "y": top, "width": lane.width, "height": height, "rx": 4}
-        yield tag("rect", tag("title", title), **box, class_=f"bar s-{seen.state}{shared}")
+        drawn = [tag("rect", **box, class_=f"bar s-{seen.state}{shared}")]
         goes_on = begin > 0 and state_at(lane, begin - 1) == (seen.state, seen.identity)
         words = [seen.about or seen.state] if goes_on else [seen.state, seen.about]
-        for base, word in zip(
-            range(top + 15, top + height, LINE), filter(None, words), strict=False
-        ):
+        lines = range(top + 15, top + height, LINE)
+        for base, word in zip(lines, filter(None, words), strict=False):
             middle, shown = f"{x + lane.width / 2:.0f}", shortened(word, lane.width)
-            yield tag("text", shown, x=middle, y=base, class_="word", text_anchor="middle")
+            drawn.append(tag("text", shown, x=middle, y=base, class_="word", text_anchor="middle"))
+        yield tag("g", tag("title", title), drawn, class_=f"on-{seen.state}")
 
 
 def state_at(lane: Lane, i: int) -> tuple[str, int] | None:

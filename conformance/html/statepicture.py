@@ -40,7 +40,7 @@ def state_picture(state: State, id: str) -> Element:
     shapes = [
         *(shape for line in references(state, tensors, buffers) for shape in line),
         *(shape for box in execution for shape in running(state, box, buffers)),
-        *(shape for box in boxes for shape in drawn(box)),
+        *map(drawn, boxes),
     ]
     title = tag("title", f"{len(tensors)} records and {len(buffers)} buffers", id=f"{id}-title")
     view = f"0 0 {width} {height}"
@@ -132,16 +132,18 @@ def line(left: Box, right: Box, kind: str) -> list[Element]:
     return [tag("path", d=path, class_=f"ref r-{kind.split()[0]}"), tag("text", kind, **at)]
 
 
-def drawn(box: Box) -> Iterator[Element]:
+def drawn(box: Box) -> Element:
     """A box with its lines."""
-    first, second = (
-        text if len(text) <= LETTERS else f"{text[: LETTERS - 1]}…" for text in box.lines
-    )
+    first, second = map(shortened, box.lines)
     size = {"x": box.x, "y": box.y, "width": WIDTH, "height": BOX, "rx": 5}
-    title = tag("title", " ".join(box.lines))
-    yield tag("rect", title, **size, class_=f"bar s-{box.state}")
-    yield tag("text", first, x=box.x + 9, y=box.y + 18, class_="word lane")
-    yield tag("text", second, x=box.x + 9, y=box.y + 35, class_="word")
+    return tag(
+        "g",
+        tag("title", " ".join(box.lines)),
+        tag("rect", **size, class_=f"bar s-{box.state}"),
+        tag("text", first, x=box.x + 9, y=box.y + 18, class_="word lane"),
+        tag("text", second, x=box.x + 9, y=box.y + 35, class_="word"),
+        class_=f"on-{box.state}",
+    )
 
 
 def shortened(text: str) -> str:

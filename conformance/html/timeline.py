@@ -44,6 +44,8 @@ class Seen:
     """Of a tensor, what it shares; of a buffer, who uses it."""
     identity: int = 0
     """Of a buffer: new when another buffer has come to its row."""
+    shared: bool = False
+    """Of a buffer: several refer to it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,23 +135,29 @@ def tensors(state: State) -> Iterator[tuple[TensorName, Seen]]:
 def buffers(state: State) -> Iterator[tuple[int, Seen]]:
     """Every buffer record that something refers to."""
     for row in rows(buffers_in_use(state)):
-        buffer = state.buffers[row]
-        yield row, Seen(buffer.status.name, ", ".join(users(state, row)), buffer.number)
+        buffer, using = state.buffers[row], users(state, row)
+        said = [" ".join(filter(None, (kind, *names))) for kind, names in using.items()]
+        many = sum(len(names) or 1 for names in using.values()) > 1
+        yield row, Seen(buffer.status.name, ", ".join(said), buffer.number, many)
 
 
-def users(state: State, row: int) -> Iterator[str]:
-    """Who refers to a buffer record: as a handle, through a leaf, or to evaluate pending work."""
+def users(state: State, row: int) -> dict[str, list[str]]:
+    """Who refers to a buffer record: as a handle, through a leaf, to evaluate pending work, or
+    something that is no tensor."""
+    found: dict[str, list[str]] = {}
     for name, at in sorted(state.tensors.items()):
         record = state.records[at]
         if record.handle == row:
-            yield tensor(name)
-        elif record.leaf == row:
-            yield f"{tensor(name)} leaf"
+            found.setdefault("", []).append(tensor(name))
+        if record.leaf == row:
+            found.setdefault("leaf", []).append(tensor(name))
         elif has(record.reads, row):
-            yield f"{tensor(name)} reads"
+            found.setdefault("read by", []).append(tensor(name))
     if state.buffers[row].cached:
-        yield "scalar cache"
+        found["scalar cache"] = []
     if state.device.seed == row:
-        yield "seed"
+        found["seed"] = []
     if state.execution.running and has(state.execution.params, row):
-        yield "running" if not has(state.execution.donors, row) else "running, donated"
+        donated = has(state.execution.donors, row)
+        found["running, donated" if donated else "running"] = []
+    return found

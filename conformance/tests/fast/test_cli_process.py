@@ -79,7 +79,8 @@ cli.main(sys.argv[2:])
 def test_ctrl_c_leaves_a_valid_partial_report(tmp_path: Path, verb: str) -> None:
     for name in "abcd":
         (tmp_path / name).write_text(dumps(Trace(GOOD)), encoding="utf-8")
-    command = [sys.executable, "-c", INTERRUPTED, *verb.split(), "--json", "r.json"]
+    command = [sys.executable, "-c", INTERRUPTED, *verb.split()]
+    command += ["--json", "r.json", "--summary", "r.md", "--junit-xml", "r.xml"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stderr) == (130, "")
     report = json.loads((tmp_path / "r.json").read_text())
@@ -87,3 +88,5 @@ def test_ctrl_c_leaves_a_valid_partial_report(tmp_path: Path, verb: str) -> None
     assert report["exit_code"] == 130
     assert report["steps"] > 0
     assert "interrupted" in done.stdout
+    assert ": interrupted\n" in (tmp_path / "r.md").read_text("utf-8")
+    assert "the report is partial" in (tmp_path / "r.xml").read_text("utf-8")

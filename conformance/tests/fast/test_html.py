@@ -84,7 +84,8 @@ def test_a_timeline_says_what_each_tensor_and_buffer_is_after_each_step() -> Non
         {0: "DATA", 1: "DATA"},
         {0: "DATA", 1: "DATA", 2: "DATA"},
     ]
-    assert moments[1].buffers[0].about == "t0 leaf, t1 leaf"
+    assert moments[1].buffers[0].about == "leaf t0 t1" and moments[1].buffers[0].shared
+    assert moments[2].buffers[0].about == "t0" and not moments[2].buffers[0].shared
     assert moments[3].tensors[T1].about == "= t2"
 
 
