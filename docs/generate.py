@@ -31,6 +31,7 @@ from markstep.spec.invariants import (
 )
 from markstep.spec.machine import ACTIONS, Rule
 from markstep.spec.state import Phase
+from pictures import lost_value
 from protocol_schema import protocol_schema
 from states_page import states_page
 from sync_table import sync_page
@@ -48,7 +49,7 @@ def main() -> int:
     check = parser.parse_args().check
     stale = []
     for name, page in PAGES.items():
-        path, text = DOCS / name, page() if name.endswith(".json") else NOTICE + page()
+        path, text = DOCS / name, (NOTICE if name.endswith(".md") else "") + page()
         if path.exists() and path.read_text(encoding="utf-8") == text:
             continue
         stale.append(name)
@@ -347,6 +348,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "reference/calls.md": sync_page,
     "reference/states.md": states_page,
     "explanation/cpp-map.md": cpp_page,
+    "tutorial/lost-value.svg": lost_value,
     "reference/protocol.schema.json": protocol_schema,
 }
 

@@ -57,6 +57,13 @@ def document(title: str, scripts: Iterable[str], *body: Child) -> str:
     return f"<!doctype html>\n{tostring(page, encoding='unicode', method='html')}\n"
 
 
+def standalone(svg: Element) -> str:
+    """A picture as a file of its own, with the style of the pages."""
+    svg.set("xmlns", "http://www.w3.org/2000/svg")
+    svg.insert(1, tag("style", shipped("style.css")))
+    return tostring(svg, encoding="unicode") + "\n"
+
+
 def shipped(name: str) -> str:
     """The text of a file beside this one."""
     return files("markstep.conformance.html").joinpath(name).read_text(encoding="utf-8")

@@ -69,6 +69,16 @@ def drawn(moments: Sequence[Moment], failing: int) -> Sequence[Moment]:
 def picture(moments: Sequence[Moment], failing: int, id: str, title: str) -> Element:
     """The picture and the same as a table. ``id`` is its own on the page."""
     seen = drawn(moments, failing)
+    drawing = draw(seen, failing, id, title)
+    scrolled = tag("div", drawing, class_="wide", tabindex="0", role="region", aria_label=title)
+    before = len(moments) - len([m for m in moments if m.number > failing >= 0]) - len(seen)
+    left_out = [tag("p", f"{before} steps before are not drawn.")] if before else []
+    in_words = tag("details", tag("summary", "The picture as a table"), as_table(seen))
+    return tag("figure", left_out, scrolled, legend(lanes(seen)), in_words)
+
+
+def draw(seen: Sequence[Moment], failing: int, id: str, title: str) -> Element:
+    """The picture alone."""
     columns = lanes(seen)
     left = NUMBER + max([min(len(m.text), TEXT) for m in seen], default=0) * LETTER + 16
     places = list(places_of(columns, left))
@@ -80,22 +90,16 @@ def picture(moments: Sequence[Moment], failing: int, id: str, title: str) -> Ele
         *(shape for m, at in zip(seen, tops(seen), strict=True) for shape in line(m, at)),
         *(shape for lane, x in zip(columns, places, strict=True) for shape in bars(lane, x)),
     ]
-    drawing = tag(
+    return tag(
         "svg",
         tag("title", title, id=f"{id}-title"),
-        tag("desc", "The table below says the same in words.", id=f"{id}-desc"),
         shapes,
         role="img",
-        aria_labelledby=f"{id}-title {id}-desc",
+        aria_labelledby=f"{id}-title",
         viewBox=f"0 0 {width:.0f} {height}",
         width=f"{width:.0f}",
         height=height,
     )
-    scrolled = tag("div", drawing, class_="wide", tabindex="0", role="region", aria_label=title)
-    before = len(moments) - len([m for m in moments if m.number > failing >= 0]) - len(seen)
-    left_out = [tag("p", f"{before} steps before are not drawn.")] if before else []
-    in_words = tag("details", tag("summary", "The picture as a table"), as_table(seen))
-    return tag("figure", left_out, scrolled, legend(columns), in_words)
 
 
 def tops(moments: Sequence[Moment]) -> range:
