@@ -26,6 +26,7 @@ apply = default.apply
 bind_data = default.bind_data
 call = default.call
 clear_cache = default.clear_cache
+explain_donation = default.explain_donation
 explain_key = default.explain_key
 forbid = default.forbid
 forked_rng = default.forked_rng
@@ -83,6 +84,7 @@ __all__ = [
     "describe",
     "dump_graph",
     "evict",
+    "explain_donation",
     "explain_key",
     "forbid",
     "forked_rng",

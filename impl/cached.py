@@ -18,7 +18,8 @@ from markstep.impl.syncing import collect, deliver, gather, lay_out, pending
 from markstep.impl.trace import get_ir
 
 
-def _walk(records: list[Record]) -> tuple[list[Record], Graph]:
+def walk(records: list[Record]) -> tuple[list[Record], Graph]:
+    """Those of the records that are pending, each once, and their graph."""
     outputs = list(dict.fromkeys(pending(records)))
     return outputs, discover([record.ir for record in outputs if record.ir is not None])
 
@@ -30,7 +31,7 @@ def warm_up(ctx: Context, records: list[Record], *, sync: bool) -> None:
     nothing. Raises COMPILE_FAILED; REFUSED only if it would have to compile.
     """
     with ctx.lock:
-        outputs, graph = _walk(records)
+        outputs, graph = walk(records)
         donors = find_donors(ctx, outputs, graph, sync=True) if sync and outputs else []
         collect(ctx, records, force=False)
         if outputs:
@@ -40,13 +41,13 @@ def warm_up(ctx: Context, records: list[Record], *, sync: bool) -> None:
 def key(ctx: Context, records: list[Record]) -> Key:
     """The key of the program that ``warm_up`` would compile. Changes nothing."""
     with ctx.lock:
-        return _walk(records)[1].key((), ctx.spmd)
+        return walk(records)[1].key((), ctx.spmd)
 
 
 def graph_hash(ctx: Context, records: list[Record]) -> str:
     """The name of the program that ``warm_up`` would compile: 32 hexadecimal digits."""
     with ctx.lock:
-        _, graph = _walk(records)
+        _, graph = walk(records)
         collect(ctx, records, force=False)
         return digest(graph.key((), ctx.spmd))
 

@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, contextmanager
 from markstep.impl import cached, explaining, holders
 from markstep.impl.context import Context
 from markstep.impl.explaining import Compilation
-from markstep.impl.holders import LiveBuffer
+from markstep.impl.holders import Fate, LiveBuffer
 from markstep.impl.record import Record
 from markstep.impl.regions import Deed
 from markstep.impl.tensors import Tensor
@@ -46,6 +46,13 @@ class Inquiry(ABC):
         """Every device buffer with contents and who keeps it, the largest first."""
         with self._ctx.lock:
             return holders.live_buffers(self._ctx)
+
+    def explain_donation(self, tensors: Iterable[Tensor]) -> list[Fate]:
+        """What a step barrier would do with each parameter of these tensors' program: give it away
+        or keep it, and why."""
+        with self._ctx.lock:
+            outputs, graph = cached.walk(self._records(tensors))
+            return holders.fates(self._ctx, outputs, graph)
 
     def pin(self, tensors: Iterable[Tensor], flag: bool = True) -> bool:
         """Keep the program of these tensors (``graph_hash``) in the cache, whatever else comes.

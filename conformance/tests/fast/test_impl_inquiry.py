@@ -171,3 +171,24 @@ def test_a_region_ends_by_an_error_too(executor):
     with pytest.raises(ZeroDivisionError), executor.forbid():
         raise ZeroDivisionError
     assert executor.read(ones(executor)).tolist() == [1, 1]
+
+
+def test_each_parameter_of_a_step_has_a_fate_and_a_reason(executor):
+    updated, shared, marked, plain = (ones(executor) for _ in range(4))
+    executor.sync([updated, shared, marked, plain])
+    copy = shared.clone()
+    executor.set_donation(marked)
+    updated += plain * 0.5
+    shared += marked
+    found = executor.explain_donation([updated, shared])
+    reasons = [(fate.donated, fate.because) for fate in found]
+    assert (True, "a result takes the place of its tensor, and nothing else needs it") in reasons
+    assert (
+        False,
+        f"a result takes the place of its tensor, but it is needed: tensor {copy.id} (borrowed)",
+    ) in reasons
+    assert (False, f"it is marked, but it is needed: tensor {marked.id}") in reasons
+    assert (False, "no result takes the place of its tensor, and it is not marked") in reasons
+    assert (False, "read-only: a number that later graphs use too") in reasons
+    executor.sync([updated, shared])
+    assert (copy.numpy() == 1).all()
