@@ -46,6 +46,7 @@ NEEDS: dict[type, str] = {
         (v.UseSpmd, v.MarkSharding, v.ClearSharding, v.ReadSpec, v.BindData, v.LoadShards),
         "sharding",
     ),
+    v.SetEager: "eager",
     v.CompleteExecution: ENVIRONMENT,
     v.FailExecution: ENVIRONMENT,
 }

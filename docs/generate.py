@@ -29,7 +29,7 @@ from markstep.spec.invariants import (
     GraphClaim,
     by_number,
 )
-from markstep.spec.machine import ACTIONS, Rule
+from markstep.spec.machine import ACTIONS, ENVIRONMENT, Rule
 from markstep.spec.state import Phase
 from pictures import lost_value
 from protocol_schema import protocol_schema
@@ -65,8 +65,9 @@ def main() -> int:
 def actions() -> str:
     """The page of the actions, in the order of their ids."""
     rows = sorted(map(describe_action, get_args(vocabulary.Action)))
-    program = [row for row in rows if int(row[0][1:]) < FIRST_ENVIRONMENT_ACTION]
-    environment = [row for row in rows if int(row[0][1:]) >= FIRST_ENVIRONMENT_ACTION]
+    ends = [kind.__name__ for kind in ENVIRONMENT]
+    program = [row for row in rows if row[1] not in ends]
+    environment = [row for row in rows if row[1] in ends]
     return (
         "# Actions\n\n"
         "What a program and its environment can do. Every action is a class of\n"
@@ -82,9 +83,6 @@ def actions() -> str:
         "differ between executors and are not compared.\n\n" + error_list() + "\n"
         "This page does not say what an action does to the state: the rules do.\n"
     )
-
-
-FIRST_ENVIRONMENT_ACTION = 30
 
 
 def describe_action(action: type) -> tuple[str, str, str, str]:

@@ -53,6 +53,7 @@ run_cached = default.run_cached
 run_stablehlo = default.run_stablehlo
 set_donation = default.set_donation
 set_donor_config = default.set_donor_config
+set_eager = default.set_eager
 set_rng_state = default.set_rng_state
 set_seed = default.set_seed
 sharding_of = default.sharding_of
@@ -106,6 +107,7 @@ __all__ = [
     "run_stablehlo",
     "set_donation",
     "set_donor_config",
+    "set_eager",
     "set_rng_state",
     "set_seed",
     "sharding_of",

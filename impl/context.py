@@ -118,6 +118,7 @@ class Context:
         self.allowed = True
         self.regions = Regions()
         self.donor_config = False
+        self.eager = False
         self.inject = Inject()
         self.pool: ThreadPoolExecutor | None = None
 

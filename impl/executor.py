@@ -14,6 +14,7 @@ from markstep.impl import (
     cached,
     device,
     donation,
+    eager,
     hlo,
     inspection,
     randomness,
@@ -87,7 +88,9 @@ class Executor(SpmdCalls, Inquiry):
         ctx = self._ctx
         aval = aval_of(tuple(shape), jax.dtypes.canonicalize_dtype(dtype))
         with ctx.lock:
-            return Tensor(ctx, trace.filled(ctx, aval, value))
+            record = trace.filled(ctx, aval, value)
+            eager.compute(ctx, record)
+            return Tensor(ctx, record)
 
     def randint(self, shape: tuple[int, ...], high: int) -> Tensor:
         """Random whole numbers from 0 to ``high`` - 1, as float32; only traced."""
@@ -108,7 +111,7 @@ class Executor(SpmdCalls, Inquiry):
             return self._pending(randomness.floats(self._ctx, aval, "normal"))
 
     def _pending(self, node: Node) -> Tensor:
-        return Tensor(self._ctx, trace.pending_record(self._ctx, node))
+        return Tensor(self._ctx, eager.computed(self._ctx, node))
 
     def apply(self, function: Callable[..., Any], *tensors: Tensor, **static: Hashable) -> Any:
         """Trace a call of any JAX function; its results are tensors, nested as it nests them.
@@ -121,6 +124,7 @@ class Executor(SpmdCalls, Inquiry):
         records = self._records(tensors)
         with ctx.lock:
             results, tree = apply_function(ctx, op, records)
+            eager.compute(ctx, *results)
             return jax.tree.unflatten(tree, [Tensor(ctx, record) for record in results])
 
     def call(
@@ -130,7 +134,7 @@ class Executor(SpmdCalls, Inquiry):
         ctx = self._ctx
         with ctx.lock:
             node = self._node(name, tensors, scalar, attrs)
-            return Tensor(ctx, trace.pending_record(ctx, node))
+            return Tensor(ctx, eager.computed(ctx, node))
 
     def call_in_place(
         self,
@@ -145,7 +149,7 @@ class Executor(SpmdCalls, Inquiry):
         with ctx.lock:
             (record,) = self._records([target])
             node = self._node(name, (target, *others), scalar, attrs, record.aval)
-            trace.assign(ctx, record, node)
+            eager.assign(ctx, record, node)
 
     def _node(
         self,
@@ -250,6 +254,14 @@ class Executor(SpmdCalls, Inquiry):
     def allow_execution(self, flag: bool = True) -> None:
         """Permit or forbid compilation and execution: a forbidden one raises REFUSED."""
         self._ctx.allowed = flag
+
+    def set_eager(self, flag: bool = True) -> None:
+        """Run each operation as soon as it is traced, or only when its result is needed. Not on
+        several devices."""
+        with self._ctx.lock:
+            if flag and self._ctx.spmd:
+                raise bad_argument("programs run on several devices: eager mode is for one")
+            self._ctx.eager = flag
 
     def set_seed(self, seed: int) -> None:
         """The seed of this step, 64 bits; the seeds of later steps follow from it."""

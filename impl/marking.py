@@ -32,6 +32,8 @@ def use_spmd(ctx: Context) -> None:
     """
     if ctx.spmd:
         return
+    if ctx.eager:
+        raise bad_argument("eager mode is on: it does not go together with several devices")
     present = jax.local_devices()
     wanted = ctx.wanted_devices or len(present)
     if wanted > len(present):

@@ -11,7 +11,7 @@ from weakref import ref
 import jax
 import numpy as np
 
-from markstep.impl import trace
+from markstep.impl import eager, trace
 from markstep.impl.arithmetic import (
     ADD,
     DIV,
@@ -67,6 +67,8 @@ def _infix(form: Arithmetic) -> Callable[[AnyTensor, Operand], AnyTensor]:
             ctx.created = number = ctx.created + 1
             record = Record(number, aval, node)
             ctx.live[ref(record, ctx.forget)] = None
+            if ctx.eager:
+                eager.compute(ctx, record)
             result = kind.__new__(kind)
             result.context = ctx
             result.record = record
@@ -97,7 +99,10 @@ def _in_place(form: Arithmetic) -> Callable[[AnyTensor, Operand], AnyTensor]:
                 node.op = op
                 node.operands = (record.ir or trace.get_ir(ctx, record), right)
                 node.aval = aval
-            trace.assign(ctx, record, node)
+            if ctx.eager:
+                eager.assign(ctx, record, node)
+            else:
+                trace.assign(ctx, record, node)
         return self
 
     return in_place
@@ -126,6 +131,9 @@ def _in_place_scaled(form: Arithmetic, op: Op) -> Callable[..., Any]:
             old = record.ir or trace.get_ir(ctx, record)
             node.operands = (old, given.ir or trace.get_ir(ctx, given), scale)
             node.aval = aval
+            if ctx.eager:
+                eager.assign(ctx, record, node)
+                return self
             # as ``trace.assign`` does it, without the call
             if record.handle is not None or type(old) is Buffer:
                 record.alias_id = record.id
@@ -240,7 +248,7 @@ def _scaled(like: Operators, other: Operand, alpha: float) -> Any:
 def _result(ctx: Context, form: Arithmetic, left: AnyTensor, other: Operand) -> AnyTensor:
     with ctx.lock:
         node = _node(ctx, form, left, other)
-        return type(left)(ctx, ctx.new_record(node.aval, node))
+        return type(left)(ctx, eager.computed(ctx, node))
 
 
 def _reverse(ctx: Context, form: Arithmetic, other: Operand, right: AnyTensor) -> AnyTensor:
@@ -248,7 +256,7 @@ def _reverse(ctx: Context, form: Arithmetic, other: Operand, right: AnyTensor) -
         return _result(ctx, form, as_tensor(right, other), right)
     with ctx.lock:
         node = from_scalar(ctx, form, other, right.record)
-        return type(right)(ctx, trace.pending_record(ctx, node))
+        return type(right)(ctx, eager.computed(ctx, node))
 
 
 def own(ctx: Context, tensor: Operators) -> Record:

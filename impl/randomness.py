@@ -45,8 +45,14 @@ def set_seed(ctx: Context, seed: int) -> None:
 
 
 def next_seed(ctx: Context) -> Node:
-    """The seed for one use (GetRngSeed)."""
+    """The seed for one use (GetRngSeed); in eager mode a parameter of its own, so that each draw
+    is the same program."""
     seeds = ctx.seeds
+    if ctx.eager:
+        seeds.advance()
+        seeds.node = Buffer(SEED)
+        load(ctx, seeds.node, halves(seeds.running))
+        return seeds.node
     if seeds.node is None:
         seeds.node = Buffer(SEED)
         load(ctx, seeds.node, halves(seeds.running))

@@ -54,6 +54,10 @@ class Record:
             return ir
         return None
 
+    def shows_buffer(self) -> bool:
+        """Whether it has device data, as handle or leaf, though these may be borrowed."""
+        return self.handle is not None or type(self.ir) is Buffer
+
     def is_pending(self) -> bool:
         """Whether a sync would have to compute it: an op, a constant or a borrowed leaf."""
         if self.handle is not None or self.ir is None:

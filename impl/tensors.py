@@ -15,7 +15,7 @@ import jax
 import numpy as np
 import numpy.typing as npt
 
-from markstep.impl import trace
+from markstep.impl import eager, trace
 from markstep.impl.aval import HostArray, host_array
 from markstep.impl.errors import bad_argument
 from markstep.impl.operators import Operand, Operators, as_tensor, own
@@ -103,7 +103,7 @@ class Tensor(Operators):
         """Random whole numbers from 0 to ``high`` - 1 in place of what it holds."""
         ctx = self.context
         with ctx.lock:
-            trace.assign(ctx, self.record, integers(ctx, self.record.aval, high))
+            eager.assign(ctx, self.record, integers(ctx, self.record.aval, high))
         return self
 
     def __setitem__(self, index: Any, value: Operand) -> None:
@@ -178,7 +178,7 @@ def _call(name: str, *tensors: Tensor, **attrs: Hashable) -> Tensor:
     ctx = tensors[0].context
     records = [own(ctx, tensor) for tensor in tensors]
     with ctx.lock:
-        return Tensor(ctx, trace.apply(ctx, named(name, **attrs), records))
+        return Tensor(ctx, eager.computed(ctx, trace.make_node(ctx, named(name, **attrs), records)))
 
 
 def _call_in_place(name: str, target: AnyTensor, *others: Tensor, **attrs: Hashable) -> AnyTensor:
@@ -186,7 +186,7 @@ def _call_in_place(name: str, target: AnyTensor, *others: Tensor, **attrs: Hasha
     records = [target.record, *(own(ctx, tensor) for tensor in others)]
     with ctx.lock:
         node = trace.make_node(ctx, named(name, **attrs), records, records[0].aval)
-        trace.assign(ctx, records[0], node)
+        eager.assign(ctx, records[0], node)
     return target
 
 

@@ -114,6 +114,7 @@ def _record_color(s: State, r: int) -> Color:
         record.alias_id == record.id,
         record.error != 0,
         call.target == r,
+        call.replaces == r,
     )
 
 

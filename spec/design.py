@@ -137,6 +137,25 @@ class MarkData(StrEnum):
     """A hint is traced over it, which the next evaluation follows; nothing moves."""
 
 
+class EagerSeeds(StrEnum):
+    """Which seed a draw in eager mode uses."""
+
+    NEXT = "next"
+    """The one that a draw in lazy mode would use: the numbers do not depend on the mode."""
+    CURRENT = "current"
+    """The running one, before it goes on; and the seed of the step goes on with it: torch_xla."""
+
+
+class EagerCopies(StrEnum):
+    """What clone and copy_ do in eager mode."""
+
+    BORROW = "borrow"
+    """The same as in lazy mode: nothing is computed."""
+    AT_ONCE = "at-once"
+    """A clone shows the buffer of its source as its own handle; a copy of pending work is computed:
+    torch_xla."""
+
+
 @dataclass(frozen=True, slots=True)
 class Design:
     """One way to build a lazy executor. Every value is documented with who does it."""
@@ -236,6 +255,11 @@ class Design:
     mark_data: MarkData = MarkData.HINT
     """D42"""
 
+    eager_seeds: EagerSeeds = EagerSeeds.NEXT
+    """D25"""
+    eager_copies: EagerCopies = EagerCopies.BORROW
+    """D26"""
+
 
 SOUND = Design()
 
@@ -274,6 +298,8 @@ TORCH_XLA_2_9 = Design(
     lazy_is_asked_for=False,
     marks_stubs=False,
     mark_data=MarkData.ROUND_TRIP,
+    eager_seeds=EagerSeeds.CURRENT,
+    eager_copies=EagerCopies.AT_ONCE,
 )
 
 SEED_2025_03 = replace(TORCH_XLA_2_9, name="seed_2025_03", user_donors=UserDonors.CONFIG)

@@ -101,8 +101,9 @@ class GraphPayload(Payload):
     def count_graph(self, roots: tuple[Node | None, ...]) -> None:
         self.count_sample("TensorsGraphSize", len(ordered(_nodes(roots))))
 
-    def count_run(self, sharded: bool) -> None:
-        self.count("ExecuteReplicatedTime" if sharded else "ExecuteTime")
+    def count_run(self, sharded: bool, eager: bool) -> None:
+        timer = "EagerOpExecuteTime" if eager else "ExecuteTime"
+        self.count("ExecuteReplicatedTime" if sharded else timer)
 
     def count_execution(self, results: int, counted: bool, sharded: bool) -> None:
         if not sharded:
@@ -181,7 +182,7 @@ class GraphPayload(Payload):
     # ---- seeds ------------------------------------------------------------------------------
 
     def seed_value(self) -> Value | None:
-        return (self.seed,)
+        return (self.running,)
 
     def running_seed(self) -> int | None:
         return self.running
@@ -189,8 +190,28 @@ class GraphPayload(Payload):
     def begin_seed(self, row: int) -> None:
         self.seed_node = leaf_node(row, (), DType.S64)
 
-    def next_seed(self) -> Node | None:
+    def advance_seed(self) -> None:
         self.running = next_seed(self.running)
+
+    def skip_seed(self) -> None:
+        self.set_seed(next_seed(self.seed))
+
+    def current_seed(self) -> Node | None:
+        return self.seed_node
+
+    def draws_from_next(
+        self, node: Node | None, contents: list[Value | None], before: Payload
+    ) -> bool:
+        assert isinstance(before, GraphPayload)
+        if node is None:
+            return True
+        seed = node.operands[-1:]
+        rows = number_parameters(ordered(seed))[0]
+        used = program_of(seed).run(tuple([contents[row] for row in rows]))
+        return used == ((next_seed(before.running),),)
+
+    def next_seed(self) -> Node | None:
+        self.advance_seed()
         assert self.seed_node is not None
         constants = (constant_node(MULTIPLIER, DType.S64), constant_node(INCREMENT, DType.S64))
         product = sized_node("seed_mul", (constants[0], self.seed_node), (), DType.S64)

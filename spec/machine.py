@@ -12,7 +12,16 @@ from typing import Any, TypeAlias
 from markstep.spec import vocabulary as v
 from markstep.spec.contract import lost_records
 from markstep.spec.design import Design
-from markstep.spec.rules import calls, execution, randomness, reading, sharding, sync, tensors
+from markstep.spec.rules import (
+    calls,
+    donation,
+    execution,
+    randomness,
+    reading,
+    sharding,
+    sync,
+    tensors,
+)
 from markstep.spec.state import Phase, State
 
 Internal: TypeAlias = (
@@ -64,7 +73,7 @@ ACTIONS: dict[type, Rule] = {
     v.GraphHash: Rule("A16", calls.graph_hash, cpp="XLAGraphExecutor::GetGraphHash"),
     v.RunCached: Rule("A17", calls.run_cached, cpp="ExecuteComputationWithBarrier"),
     v.ClearPending: Rule("A18", tensors.clear_pending, cpp="XLAGraphExecutor::ClearPendingIrs"),
-    v.SetDonation: Rule("A19", tensors.set_donation, cpp="XLANativeFunctions::SetBufferDonation"),
+    v.SetDonation: Rule("A19", donation.set_donation, cpp="XLANativeFunctions::SetBufferDonation"),
     v.SetDonorConfig: Rule("A20", calls.set_donor_config, cpp="SetAliasWithBufferDonorConfig"),
     v.WaitDevice: Rule("A21", calls.wait_device, cpp="XLAGraphExecutor::WaitDeviceOps"),
     v.DumpGraph: Rule("A22", calls.dump_graph, cpp="XLAGraphExecutor::DumpHloComputation"),
@@ -81,6 +90,7 @@ ACTIONS: dict[type, Rule] = {
     v.ClearSharding: Rule("A37", sharding.clear_sharding, cpp="XLATensor::ClearShardingSpec"),
     v.ReadSpec: Rule("A38", sharding.read_annotation, cpp="XLATensor::sharding_spec"),
     v.BindData: Rule("A39", sharding.bind_data, cpp="(no such call)"),
+    v.SetEager: Rule("A32", calls.set_eager, cpp="XLAGraphExecutor::SetUseEagerMode"),
     v.CompleteExecution: Rule("A30", execution.complete_execution, cpp="(device)"),
     v.FailExecution: Rule("A31", execution.fail_execution, cpp="(device)"),
     sync.Collect: Rule("A40", sync.collect, Phase.COLLECT, "CollectSyncTensors"),

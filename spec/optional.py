@@ -10,7 +10,7 @@ from markstep.spec import vocabulary as v
 from markstep.spec.state import NONE, State
 from markstep.spec.vocabulary import Sharding, TensorName
 
-OPTIONAL_FAMILIES = ("scalars", "random", "sharding")
+OPTIONAL_FAMILIES = ("scalars", "random", "sharding", "eager")
 """Names of the families."""
 
 
@@ -29,6 +29,8 @@ def switches(state: State, families: tuple[str, ...]) -> Iterator[v.Action]:
         yield v.UseSpmd()
     if "random" in families:
         yield v.SetSeed(7)
+    if "eager" in families:
+        yield v.SetEager(not state.device.eager)
 
 
 def updates(state: State, a: TensorName, families: tuple[str, ...]) -> Iterator[v.Action]:

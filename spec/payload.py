@@ -53,7 +53,7 @@ class Payload:
     def count_sample(self, metric: str, amount: int) -> None:
         """Sample a value metric."""
 
-    def count_run(self, sharded: bool) -> None:
+    def count_run(self, sharded: bool, eager: bool) -> None:
         """Counters of one execution that ended."""
 
     def count_execution(self, results: int, counted: bool, sharded: bool) -> None:
@@ -103,7 +103,17 @@ class Payload:
         return None
 
     def seed_value(self) -> Value | None:
-        """The seed of this step, to be uploaded."""
+        """The running seed, to be uploaded."""
+        return None
+
+    def advance_seed(self) -> None:
+        """The running seed goes on by one use."""
+
+    def skip_seed(self) -> None:
+        """The seed of the step goes on by one use, unlike its graph, which is forgotten."""
+
+    def current_seed(self) -> Node | None:
+        """The graph of the running seed."""
         return None
 
     def running_seed(self) -> int | None:
@@ -116,6 +126,12 @@ class Payload:
     def next_seed(self) -> Node | None:
         """The graph of the seed for one more use."""
         return None
+
+    def draws_from_next(
+        self, node: Node | None, contents: list[Value | None], before: "Payload"
+    ) -> bool:
+        """Whether a draw uses the seed after the one that ran before it."""
+        return True
 
     def set_seed(self, seed: int) -> None:
         """Begin again with a seed."""

@@ -41,9 +41,11 @@ from markstep.spec.vocabulary import (
     Number,
     Random,
     RunCached,
+    SetEager,
     SetSeed,
     Sharding,
     TensorName,
+    UseSpmd,
 )
 
 Observer: TypeAlias = Callable[[State, AnyAction, State], None]
@@ -149,6 +151,10 @@ def fits(state: State, action: AnyAction) -> bool:
             shape, dtype = _layout(state, action.target)
             small = prod(shape) <= MOST_ELEMENTS and dtype == DType.F32
             return small and 0 < action.bound <= MAX_BOUND
+        case SetEager():
+            return not (action.flag and state.device.spmd)
+        case UseSpmd():
+            return not state.device.eager
         case SetSeed():
             return 0 <= action.seed < MODULUS
         case CopyFromHost():

@@ -3,9 +3,7 @@
 Every field is of one of two kinds (design.md §3). A *control* field has a declared finite sort, and
 rules may branch on it. A *payload* field has no sort: it is carried, combined and compared through
 `markstep.spec.payload`, and no rule branches on it. Searching with the payload erased therefore
-covers every payload.
-
-Sets of rows are bit masks, so that a control field is always one small integer.
+covers every payload. Sets of rows are bit masks: a control field is always one small integer.
 Source: semantics.md §1.1 (Record), §1.3 (BufRec), §1.7 (Locker), §1.8–1.9 (Collection, Async).
 """
 
@@ -68,6 +66,7 @@ class CallKind(IntEnum):
     RUN_CACHED = 7
     WAIT_DEVICE = 8
     MARK = 9  # marking device data: it is fetched, and sent again in pieces
+    EAGER = 10  # what an op traced in eager mode is computed at once
 
 
 class Phase(IntEnum):
@@ -188,6 +187,7 @@ class Execution:
     """Ghost: the program is the one that the graph means."""
     counted: bool = True
     """Payload: whether the counter ExecuteComputation sees it."""
+    eager: bool = False
     arguments: tuple[int, ...] = ()
     """Payload: the rows of the parameters in order of their numbers."""
     sharded: bool = False
@@ -210,10 +210,9 @@ class Device:
     donor_config: bool = control(False, Sort.BOOL)
     allow_execution: bool = control(True, Sort.BOOL)
     crashed: bool = control(False, Sort.BOOL)
-    seed: int = control(NONE, Sort.BUFFER)
-    """The buffer record of this step's seed, once it was used (C++: seed_ir_value)."""
-    spmd: bool = spmd_control(False, Sort.BOOL)
-    """SPMD mode: new data lies on all devices."""
+    seed: int = control(NONE, Sort.BUFFER)  # of this step, once it was used (C++: seed_ir_value)
+    spmd: bool = spmd_control(False, Sort.BOOL)  # new data lies on all devices
+    eager: bool = control(False, Sort.BOOL)  # ops are computed at once (C++: use_eager_mode)
 
 
 @dataclass
@@ -226,7 +225,8 @@ class Call:
     sync: bool = control(False, Sort.BOOL)
     wait: bool = control(False, Sort.BOOL)
     target: int = control(NONE, Sort.RECORD)
-    """The record that READ_ONE reads."""
+    """The record that READ_ONE reads, or EAGER computes."""
+    replaces: int = control(NONE, Sort.RECORD)  # EAGER: whose place that record takes at the end
     members: int = control(0, Sort.RECORDS)
     uploads: int = control(0, Sort.RECORDS)
     outputs: int = control(0, Sort.RECORDS)

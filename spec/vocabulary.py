@@ -383,6 +383,13 @@ class LoadShards:
     value: Nested
 
 
+@dataclass(frozen=True, slots=True)
+class SetEager:
+    """A32: compute each op at once, or only when its result is needed (process-wide)."""
+
+    flag: bool = True
+
+
 # ---- actions of the environment --------------------------------------------------------------
 
 
@@ -437,6 +444,7 @@ Action: TypeAlias = (
     | ReadSpec
     | BindData
     | LoadShards
+    | SetEager
     | CompleteExecution
     | FailExecution
 )

@@ -213,6 +213,8 @@ class ReferenceAdapter:
                 executor.wait_device()
             case v.AllowExecution():
                 executor.allow_execution(action.flag)
+            case v.SetEager():
+                executor.set_eager(action.flag)
             case v.SetSeed():
                 executor.set_seed(action.seed)
             case v.EvictCache():

@@ -77,7 +77,7 @@ def enumerate_actions(kind: type, state: State, fresh: TensorName) -> Iterator[A
             yield from (kind(t) for t in few)
         case v.RunCached:
             yield from (_run_cached(state, t, fresh) for t in few)
-        case v.SyncLive | v.StepBarrier | v.SetDonorConfig | v.AllowExecution:
+        case v.SyncLive | v.StepBarrier | v.SetDonorConfig | v.AllowExecution | v.SetEager:
             yield from (kind(flag) for flag in BOOLEANS)
         case _:
             yield kind()

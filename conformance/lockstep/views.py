@@ -62,6 +62,8 @@ OTHER_COUNTERS: dict[str, str] = {
     "ExecuteReplicatedTime": "as ExecuteTime",
     "SetShardingSpec": "also counts annotations that an executor need not write twice",
     "UncachedOutputSharding": "a cache inside the executor",
+    "EagerOpExecuteTime": "as ExecuteTime, in eager mode",
+    "EagerOpCompileTime": "a timer",
 }
 """Counters of the law that are not compared in lockstep, with the reason. The monitor of recorded
 torch_xla logs compares more of them, because there the executor is torch_xla itself."""

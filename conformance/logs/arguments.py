@@ -22,10 +22,10 @@ class NotModelled(FieldError):
 class Arguments(Fields):
     """The arguments of one step, each taken once."""
 
-    def __init__(self, step: RawStep, header: Header, given: int) -> None:
+    def __init__(self, step: RawStep, header: Header, given: int, eager: bool = False) -> None:
         super().__init__(step.args, ("args",))
         self.action = step.action
-        self.given = given
+        self.given, self.eager = given, eager
         self.uploads = header.env.get("XLA_TENSOR_UPDATE_SYNC") != "0"
         """Whether host data goes to the device at once."""
 

@@ -196,7 +196,7 @@ class _Run:
     def explain(self, raw: RawStep) -> bool:
         """Take one step; False: the law predicts something else than the log shows."""
         observed = seen(raw)
-        actions = reduce_step(raw, self.log.header, self.given)
+        actions = reduce_step(raw, self.log.header, self.given, self.state.device.eager)
         check_sizes(self.state, actions)
         partition = Partition(raw) if self.log.header.spmd else None
         ended = take(self.state, actions, self.law, self._observer(), partition=partition)

@@ -61,8 +61,11 @@ def row(*records: str, makes: tuple[type, ...]) -> Callable[[Reduce], Reduce]:
     return enter
 
 
-def reduce_step(step: RawStep, header: Header, given: int) -> tuple[v.Action, ...]:
-    """The actions of one step; ``given``: how many tensor names the program has given out.
+def reduce_step(
+    step: RawStep, header: Header, given: int, eager: bool = False
+) -> tuple[v.Action, ...]:
+    """The actions of one step; ``given``: how many tensor names the program has given out,
+    ``eager``: whether eager mode is on.
 
     If one of several actions raises, those before it have happened and those after it have not.
     Raises FieldError (malformed), UnknownRecord or NotModelled.
@@ -71,7 +74,7 @@ def reduce_step(step: RawStep, header: Header, given: int) -> tuple[v.Action, ..
         raise NotModelled(f"action {step.action}: {NOT_MODELLED[step.action]}")
     if step.action not in REDUCTION:
         raise UnknownRecord(f"unknown action {json.shown(step.action)}")
-    arguments = Arguments(step, header, given)
+    arguments = Arguments(step, header, given, eager)
     actions = REDUCTION[step.action].reduce(arguments)
     arguments.end()
     return actions
@@ -80,13 +83,17 @@ def reduce_step(step: RawStep, header: Header, given: int) -> tuple[v.Action, ..
 # ---- the table -------------------------------------------------------------------------------
 
 
-@row("from_host", makes=(v.CreateFromHost,))
+@row("from_host", makes=(v.CreateFromHost, v.Fill, v.CopyFromHost))
 def from_host(a: Arguments) -> tuple[v.Action, ...]:
     """`torch.tensor(value, dtype).reshape(shape).to(device)` has returned. With
-    XLA_TENSOR_UPDATE_SYNC=0 the data stays on the host.
+    XLA_TENSOR_UPDATE_SYNC=0 the data stays on the host. In eager mode the empty tensor that the
+    data are copied into is computed first.
     Not observed: whether the transfer has ended; whom the new buffer belongs to."""
     values, dtype, shape = a.values(), a.take("dtype", dtype_named), a.shape()
-    return (v.CreateFromHost(a.new(), values, shape, dtype, a.uploads),)
+    out = a.new()
+    if a.eager:
+        return (v.Fill(out, shape, 0, dtype), v.CopyFromHost(out, values, a.uploads))
+    return (v.CreateFromHost(out, values, shape, dtype, a.uploads),)
 
 
 @row("placeholder", makes=(v.CreatePlaceholder,))
@@ -283,6 +290,13 @@ def alias_config(a: Arguments) -> tuple[v.Action, ...]:
     return (v.SetDonorConfig(a.flag("flag")),)
 
 
+@row("eager", makes=(v.SetEager,))
+def eager(a: Arguments) -> tuple[v.Action, ...]:
+    """Eager mode is switched on or off.
+    Not observed: nothing that matters here."""
+    return (v.SetEager(a.flag("flag")),)
+
+
 @row("stablehlo", makes=(v.DumpGraph,))
 def stablehlo(a: Arguments) -> tuple[v.Action, ...]:
     """`_get_stablehlo` has returned the body of the pending program.
@@ -307,6 +321,5 @@ def clear_sharding(a: Arguments) -> tuple[v.Action, ...]:
 
 NOT_MODELLED: dict[str, str] = {
     **dict.fromkeys(("view", "reshape", "slice", "transpose"), "views are not modelled yet"),
-    "eager": "eager mode is not modelled yet",
 }
 """Actions that the format has and the law has not."""

@@ -45,7 +45,6 @@ def check_header(header: Header) -> None:
     demands: dict[str, tuple[object, object]] = {
         "functionalization": (header.functionalization, True),
         "devices_used": (header.devices_used, 1),
-        "eager": (header.eager, False),
     }
     for name, (value, modelled) in demands.items():
         if value != modelled:

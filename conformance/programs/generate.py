@@ -155,6 +155,7 @@ class Chooser:
             (1 if device.allow_execution else 40, "allow_execution"),
             (2, "donor_config"),
             (WEIGHT if device.spmd else 0, "sharded"),
+            (0 if device.spmd else 6 if device.eager else 1, "eager"),
             (24 if full else 3, "drop"),
         ]
         return [*makers, *OTHERS, *(entry for entry in situation if entry[0])]
@@ -287,6 +288,9 @@ class Chooser:
 
     def _allow_execution(self, state: State, live: list[TensorName]) -> Action:
         return v.AllowExecution(not state.device.allow_execution)
+
+    def _eager(self, state: State, live: list[TensorName]) -> Action:
+        return v.SetEager(not state.device.eager)
 
     def _evict_cache(self, state: State, live: list[TensorName]) -> Action:
         return v.EvictCache()

@@ -4,6 +4,7 @@ A motif is about two tensors x and y, which may be the same, and makes at most t
 and m. Steps that turn out to be impossible are left out, and other actions may come between them.
 """
 
+from markstep.conformance.programs.eagermotifs import EAGER_MOTIFS
 from markstep.conformance.programs.failuremotifs import FAILURE_MOTIFS
 from markstep.conformance.programs.keymotifs import KEY_MOTIFS
 from markstep.conformance.programs.numbermotifs import NUMBER_MOTIFS
@@ -322,6 +323,7 @@ MOTIFS: tuple[Motif, ...] = (
     evicted,
     run_by_key_twice,
     host_copy_read,
+    *EAGER_MOTIFS,
     *FAILURE_MOTIFS,
     *NUMBER_MOTIFS,
     *KEY_MOTIFS,

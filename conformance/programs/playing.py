@@ -52,6 +52,8 @@ class Play:
             way.append(v.WaitDevice())
         if device.donor_config:
             way.append(v.SetDonorConfig(False))
+        if device.eager:
+            way.append(v.SetEager(False))
         if not device.allow_execution:
             way.append(v.AllowExecution(True))
         way += [v.Drop(name) for name in self.state.tensors]

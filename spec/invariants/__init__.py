@@ -54,7 +54,6 @@ LEFT_OUT: dict[str, str] = {
     "I53": "logging is not modelled",
     "I55": "there is one device",
     "I68": "there is one device",
-    "I77": "eager mode is not modelled yet",
     "I78": "sharding",
     "I79": "sharding",
     "I80": "sharding",

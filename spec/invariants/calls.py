@@ -34,6 +34,8 @@ def flags_of_kind(c: Call) -> bool:
     """The flags fit the kind, and for a read of one tensor the phase."""
     if c.kind in (CallKind.SYNC, CallKind.STEP_BARRIER):
         return bool(c.force) and (c.kind == CallKind.SYNC or bool(c.sync))
+    if c.kind == CallKind.EAGER:
+        return bool(c.force) and not (c.sync or c.wait)
     if c.kind == CallKind.READ_ONE:
         evaluates = c.phase not in (Phase.READ, Phase.DOWNLOAD)
         together = bool(c.force) == bool(c.wait) and not c.sync

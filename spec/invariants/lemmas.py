@@ -14,8 +14,8 @@ from markstep.spec.state import NONE, Buffer, Call, CallKind, Execution, Phase, 
 from markstep.spec.vocabulary import BufferStatus, IrKind, Sharding
 
 READS = (CallKind.READ_ONE, CallKind.READ_MANY, CallKind.MARK)
-ABOUT_ONE = (CallKind.READ_ONE, CallKind.MARK)
-MAY_FORCE = (CallKind.SYNC, CallKind.STEP_BARRIER, CallKind.READ_ONE)
+ABOUT_ONE = (CallKind.READ_ONE, CallKind.MARK, CallKind.EAGER)
+MAY_FORCE = (CallKind.SYNC, CallKind.STEP_BARRIER, CallKind.READ_ONE, CallKind.EAGER)
 BEFORE_COLLECTION = (Phase.READ, Phase.COLLECT)
 WITH_DONORS = (Phase.LOOKUP, Phase.COMPILE, Phase.INSTALL, Phase.LOCK, Phase.SCHEDULE)
 WITH_VALUES = (Phase.LOCK, Phase.SCHEDULE)
@@ -27,7 +27,8 @@ def nothing_called(c: Call) -> bool:
     masks = c.members | c.uploads | c.outputs | c.borrowers | c.params | c.donors
     flags = [c.force, c.sync, c.wait, c.holds_lock, c.foreign, c.doomed, c.failed, not c.right]
     flags += [c.plain, c.sharding != Sharding.NONE]
-    return c.kind == CallKind.NONE and c.target == NONE and masks == 0 and not any(flags)
+    rows = c.target == NONE and c.replaces == NONE
+    return c.kind == CallKind.NONE and rows and masks == 0 and not any(flags)
 
 
 def nothing_runs(e: Execution) -> bool:
@@ -132,6 +133,8 @@ def flags_agree(c: Call) -> bool:
         return False
     if (c.kind in ABOUT_ONE) != (c.target != NONE):
         return False
+    if c.replaces != NONE and (c.kind != CallKind.EAGER or c.replaces == c.target):
+        return False
     return c.kind not in ABOUT_ONE or c.members == bit(c.target)
 
 
@@ -145,7 +148,7 @@ def phase_agrees(c: Call) -> bool:
         return False
     if c.phase in (Phase.LOOKUP, Phase.COMPILE) and c.kind == CallKind.GRAPH_HASH:
         return False
-    if c.kind in (CallKind.SYNC, CallKind.STEP_BARRIER) and not c.force:
+    if c.kind in (CallKind.SYNC, CallKind.STEP_BARRIER, CallKind.EAGER) and not c.force:
         return False
     if c.kind == CallKind.WAIT_DEVICE and c.phase != Phase.BARRIER:
         return False
@@ -207,6 +210,8 @@ def calls_are_consistent(t: Step) -> bool:
     c = t.after.call
     if c.phase == Phase.IDLE:
         return True
+    if c.kind == CallKind.EAGER and not t.after.device.eager:
+        return False
     return (
         c.members & ~living(t.after) == 0
         and masks_agree(c)

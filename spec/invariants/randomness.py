@@ -4,8 +4,8 @@ Source: semantics.md §6, RNG.
 """
 
 from markstep.spec.invariants.claim import Kind, Step, claim
-from markstep.spec.state import NONE, CallKind, State, has
-from markstep.spec.vocabulary import BufferStatus, ErrorKind
+from markstep.spec.state import NONE, CallKind, Record, State, has
+from markstep.spec.vocabulary import BufferStatus, ErrorKind, Random
 
 
 def seed_is_safe(s: State) -> bool:
@@ -55,3 +55,28 @@ def stepped(t: Step) -> bool:
     """A step barrier has ended without an error."""
     barrier = t.returned and t.before.call.kind == CallKind.STEP_BARRIER
     return barrier and t.after.raised == ErrorKind.NONE
+
+
+@claim(
+    "I77",
+    Kind.STEP,
+    lambda t: t.before.device.eager and drawn(t) is not None,
+    why="Switching the mode must not change the numbers of a program.",
+    broken=True,
+)
+def the_mode_does_not_change_the_numbers(t: Step) -> bool:
+    """A draw uses the seed that follows the running one, in eager mode as in lazy mode."""
+    record = drawn(t)
+    contents = [buffer.contents for buffer in t.after.buffers]
+    return record is None or t.after.payload.draws_from_next(
+        record.node, contents, t.before.payload
+    )
+
+
+def drawn(t: Step) -> Record | None:
+    """The record of the random tensor that has just been traced, if one has."""
+    if not isinstance(t.action, Random) or t.after.raised != ErrorKind.NONE:
+        return None
+    if t.after.call.kind == CallKind.EAGER:
+        return t.after.records[t.after.call.target]
+    return t.after.record_of(t.action.target)

@@ -1,7 +1,7 @@
 """A state of which nothing is known: every control field is a symbol, the payload is erased.
 
-No random number is drawn, and SPMD mode is off: none of the actions to prove about changes that
-(`instances.py`).
+No random number is drawn, SPMD mode is off and eager mode, too: none of the actions to prove about
+changes that (`instances.py`).
 Names are bounded without loss: rules only compare ids, so as many ids as there are places for them
 are enough, and the next id is one that nobody has. Executions are compared by age, too.
 """
@@ -158,7 +158,7 @@ class Rows(list[Any]):
 
 def build(case: Case, get: Get) -> State:
     """A state of a case, its control fields taken from ``get``."""
-    fixed: dict[str, Any] = {"seed": NONE}
+    fixed: dict[str, Any] = {"seed": NONE, "eager": False}
     fixed |= {} if case.anywhere else {"crashed": False}
     state = State(
         records=Rows(_row(case, get, Record, f"record{r}") for r in range(case.records)),
@@ -176,7 +176,7 @@ def build(case: Case, get: Get) -> State:
         state.execution = _row(case, get, Execution, "execution", **fixed)
     if case.phase != Phase.IDLE:
         fixed = {} if case.phase is None else {"phase": case.phase}
-        state.call = _row(case, get, Call, "call", **fixed)
+        state.call = _row(case, get, Call, "call", **fixed, replaces=NONE)
         turn = get("call.turn", tuple(range(factorial(case.records))))
         masks = (state.call.members, state.call.outputs)
         orders: list[Any] = [Members(mask, turn, case.records) for mask in masks]

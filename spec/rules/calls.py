@@ -16,6 +16,7 @@ from markstep.spec.vocabulary import (
     ReadOne,
     RunCached,
     SetDonorConfig,
+    SetEager,
     StepBarrier,
     Sync,
     SyncLive,
@@ -93,6 +94,12 @@ def wait_device(s: State, a: WaitDevice, design: Design) -> None:
 def set_donor_config(s: State, a: SetDonorConfig, design: Design) -> None:
     """A20. From now on donation marks are honoured everywhere, or not."""
     s.device.donor_config = a.flag
+    succeed(s)
+
+
+def set_eager(s: State, a: SetEager, design: Design) -> None:
+    """A32. From now on every op is computed at once, or not. What is pending stays so."""
+    s.device.eager = a.flag
     succeed(s)
 
 

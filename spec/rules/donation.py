@@ -1,12 +1,13 @@
 """Which parameters of a program may be consumed by it.
 
-Source: semantics.md §3.37 (user donors), §3.59 (barrier donors), §3.60 (their union);
+Source: semantics.md §2.4 (marks), §3.37 (user donors), §3.59 (barrier donors), §3.60 (their union);
 hazards H-03…H-06; fixes F2, F3.
 """
 
 from markstep.spec.design import Design, DonorSafety, DonorScope, UserDonors
-from markstep.spec.state import NO_OWNER, CallKind, State, bit, has, rows
-from markstep.spec.vocabulary import IrKind
+from markstep.spec.rules.transfer import succeed
+from markstep.spec.state import NO_OWNER, NONE, CallKind, State, bit, has, rows
+from markstep.spec.vocabulary import IrKind, SetDonation
 
 
 def choose_donors(s: State, design: Design) -> int:
@@ -85,3 +86,15 @@ def needed_afterwards(s: State) -> int:
     for row in rows(needed):
         needed |= s.buffers[row].recipe_reads
     return needed
+
+
+def set_donation(s: State, a: SetDonation, design: Design) -> None:
+    """A19. The mark goes on the buffer record, not on the tensor (semantics.md §2.4)."""
+    # EFFECT
+    record = s.record_of(a.tensor)
+    row = record.handle if record.handle != NONE else record.leaf
+    if row != NONE:
+        s.buffers[row].donate = a.flag
+        s.payload.count("XlaSetBufferDonation")
+    # OBSERVE
+    succeed(s, row != NONE)

@@ -4,12 +4,15 @@ Source: semantics.md §1.7 (lockers), §3b (error storage), §5.5 (un-executable
 """
 
 from markstep.spec.design import Design, ErrorDelivery, Validation
+from markstep.spec.rules.eager import conclude
 from markstep.spec.state import NONE, Call, CallKind, State, bit, has, rows
 from markstep.spec.vocabulary import BufferStatus, ErrorKind, IrKind, Sharding
 
 
 def finish(s: State, error: ErrorKind = ErrorKind.NONE, value: object = None) -> None:
     """The call returns or raises; what it held is released."""
+    if s.call.kind == CallKind.EAGER:
+        conclude(s, error)
     s.call = Call()
     s.raised, s.value = error, value
 

@@ -221,10 +221,9 @@ def start_execution(s: State, targets: list[int], design: Design) -> None:
     """The one running execution of the device (OneAsync)."""
     call = s.call
     outputs, refills = split_targets(s, targets, design)
-    right = all([s.buffers[row].right for row in rows(call.params)])
+    call.right = all([s.buffers[row].right for row in rows(call.params)]) and not call.foreign
     doomed = call.doomed or donated_away(s, call.params)
     call.results = () if doomed else results_of(s)
-    call.right = right and not call.foreign
     s.execution = Execution(
         running=True,
         id=s.next_execution_id,
@@ -236,6 +235,7 @@ def start_execution(s: State, targets: list[int], design: Design) -> None:
         right=call.right,
         counted=call.kind != CallKind.RUN_CACHED,
         sharded=call.lies != (),
+        eager=s.device.eager,
         arguments=call.leaves,
         order=tuple(targets),
         results=call.results,
@@ -255,7 +255,7 @@ def complete_execution(s: State, a: CompleteExecution, design: Design) -> None:
         fill(s, row, results.get(row))
         s.buffers[row].right = e.right
         forget_recipe(s, row)
-    s.payload.count_run(e.sharded)
+    s.payload.count_run(e.sharded, e.eager)
     s.payload.count_execution(len(e.order), e.counted, e.sharded)
     s.execution = Execution()
 
@@ -274,7 +274,7 @@ def fail_execution(s: State, a: FailExecution, design: Design) -> None:
     if a.deletes:
         for row in rows(e.donors):
             s.buffers[row].status = BufferStatus.DELETED
-    s.payload.count_run(e.sharded)
+    s.payload.count_run(e.sharded, e.eager)
     store_error(s, about, design)
     for row in rows(e.outputs):
         if s.buffers[row].recipe != IrKind.NONE:

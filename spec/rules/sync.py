@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from markstep.spec.design import Design, KeyWiring, OwnerSlot, Truncation, Validation
 from markstep.spec.rules.annotations import read_spec
 from markstep.spec.rules.donation import choose_donors
+from markstep.spec.rules.eager import timer
 from markstep.spec.rules.errors import (
     crash,
     deliver,
@@ -284,7 +285,7 @@ def compile_program(s: State, a: Compile, design: Design) -> None:
     s.payload.count_sample("InputOutputAliasCount", len(list(rows(call.donors))))
     if not s.device.allow_execution:  # A45.G1
         return finish(s, ErrorKind.REFUSED)
-    s.payload.count("CompileTime")
+    timer(s, "CompileTime", "EagerOpCompileTime")
     if a.fails:  # A45.G2
         return finish(s, ErrorKind.COMPILE_FAILED)
     shardings = tuple([s.buffers[row].sharding for row in call.leaves])

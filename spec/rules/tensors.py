@@ -3,11 +3,13 @@
 Source: semantics.md §2.4 (writes) and §2.5a (field-effect matrix).
 """
 
-from markstep.spec.design import Design
+from markstep.spec.design import Design, EagerCopies
 from markstep.spec.evaluator import Value
 from markstep.spec.ir import Node
 from markstep.spec.ops import OPS
 from markstep.spec.rules.annotations import copy_annotated, copy_specs, hand_on_spec
+from markstep.spec.rules.calls import call_about
+from markstep.spec.rules.eager import RESULT, compute
 from markstep.spec.rules.scalars import scalar_operand
 from markstep.spec.rules.transfer import (
     drop_host,
@@ -22,7 +24,7 @@ from markstep.spec.rules.transfer import (
     succeed,
     upload,
 )
-from markstep.spec.state import NONE, Record, State, bit
+from markstep.spec.state import NONE, CallKind, Record, State, bit
 from markstep.spec.vocabulary import (
     Apply,
     AssignInPlace,
@@ -38,7 +40,6 @@ from markstep.spec.vocabulary import (
     ErrorKind,
     Fill,
     IrKind,
-    SetDonation,
     Sharding,
     TensorName,
 )
@@ -127,8 +128,15 @@ def apply(s: State, a: Apply, design: Design) -> None:
     trace(s, record, a, inputs, design)
     made = fresh_record(s, record.shape, record.dtype)
     record.live, record.id, record.alias_id = True, made.id, made.id
-    bind(s, a.out, record)
     # OBSERVE
+    return give(s, a.out, record)
+
+
+def give(s: State, name: TensorName, record: Record) -> None:
+    """An op gives a new tensor: traced, and in eager mode computed at once."""
+    row = bind(s, name, record)
+    if s.device.eager:
+        return compute(s, row)
     return succeed(s)
 
 
@@ -178,9 +186,8 @@ def fill_with(s: State, a: Fill, design: Design) -> None:
         record.ir, record.deps = IrKind.OP, bit(row)
         record.node = s.payload.expand(node, a.shape)
     record.truth = s.payload.expanded(a.scalar, a.shape)
-    bind(s, a.out, record)
     # OBSERVE
-    succeed(s)
+    give(s, a.out, record)
 
 
 def assign_in_place(s: State, a: AssignInPlace, design: Design) -> None:
@@ -200,10 +207,17 @@ def assign_in_place(s: State, a: AssignInPlace, design: Design) -> None:
     old = s.records[target]
     record = successor(s, old)
     trace(s, record, a, inputs, design)
-    s.payload.count("DestroyXlaTensor")
-    s.records[target] = record
-    hand_on_spec(s, old, target, design)
     # OBSERVE
+    updated(s, target, record)
+    return hand_on_spec(s, old, target, design)
+
+
+def updated(s: State, row: int, record: Record) -> None:
+    """A new record replaces an old one; in eager mode, once it has been computed."""
+    if s.device.eager:
+        return compute(s, bind(s, RESULT, record), replaces=row)
+    s.payload.count("DestroyXlaTensor")
+    s.records[row] = record
     return succeed(s)
 
 
@@ -225,12 +239,13 @@ def clone(s: State, a: Clone, design: Design) -> None:
     old = s.records[source]
     record = fresh_record(s, old.shape, old.dtype)
     borrow(record, old)
-    record.is_cloned = old.ir == IrKind.LEAF
+    at_once = s.device.eager and design.eager_copies == EagerCopies.AT_ONCE
+    record.is_cloned = old.ir == IrKind.LEAF and not at_once
     row = bind(s, a.out, record)
     if s.device.spmd:
         copy_specs(s, source, row, design)
     # OBSERVE
-    return succeed(s)
+    return compute(s, row) if at_once else succeed(s)
 
 
 def borrow(record: Record, source: Record) -> None:
@@ -260,7 +275,11 @@ def copy_into(s: State, a: CopyInto, design: Design) -> None:
     if s.device.spmd:
         copy_annotated(s, target, source, design)
     # OBSERVE
-    return succeed(s)
+    succeed(s)
+    at_once = s.device.eager and design.eager_copies == EagerCopies.AT_ONCE
+    if at_once and record.ir != IrKind.LEAF:
+        call_about(s, CallKind.SYNC, [target]).force = True
+    return None
 
 
 def lost(record: Record) -> bool:
@@ -322,15 +341,3 @@ def clear_pending(s: State, a: ClearPending, design: Design) -> None:
         drop_host(record)
     # OBSERVE
     succeed(s)
-
-
-def set_donation(s: State, a: SetDonation, design: Design) -> None:
-    """A19. The mark goes on the buffer record, not on the tensor (semantics.md §2.4)."""
-    # EFFECT
-    record = s.record_of(a.tensor)
-    row = record.handle if record.handle != NONE else record.leaf
-    if row != NONE:
-        s.buffers[row].donate = a.flag
-        s.payload.count("XlaSetBufferDonation")
-    # OBSERVE
-    succeed(s, row != NONE)

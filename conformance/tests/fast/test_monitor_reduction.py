@@ -171,7 +171,6 @@ def refused(tmp_path: Path, lines: list[Any]) -> LogError:
     [
         ({"functionalization": False}, "header field functionalization = false is not modelled"),
         ({"devices_used": 2}, "header field devices_used = 2 is not modelled yet"),
-        ({"eager": True}, "header field eager = true is not modelled yet"),
         ({"env": {"XLA_USE_BF16": "1"}}, "header field env: 'XLA_USE_BF16=1' is not modelled yet"),
         ({"system": "other"}, "the system 'other 2.9.0' is not modelled yet; modelled: torch_xla"),
         ({"system_version": "2.8.0"}, "the system 'torch_xla 2.8.0' is not modelled yet"),

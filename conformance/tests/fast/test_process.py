@@ -91,6 +91,7 @@ ACTIONS: list[v.Action] = [
     v.ReadSpec(T0),
     v.BindData(T0, (1, 2)),
     v.LoadShards(T0, (1, 2)),
+    v.SetEager(False),
 ]
 TENSOR = TensorView(7, 3, IrKind.LEAF, BufferStatus.VALUE, 2, False, (2, 2), DType.F32)
 
