@@ -40,9 +40,11 @@ evict = default.evict
 full = default.full
 get_seed = default.get_seed
 graph_hash = default.graph_hash
+initialize_cache = default.initialize_cache
 load_shards = default.load_shards
 mark_sharding = default.mark_sharding
 mark_step = default.mark_step
+metrics_report = default.metrics_report
 normal = default.normal
 placeholder = default.placeholder
 randint = default.randint
@@ -92,10 +94,12 @@ __all__ = [
     "full",
     "get_seed",
     "graph_hash",
+    "initialize_cache",
     "live_buffers",
     "load_shards",
     "mark_sharding",
     "mark_step",
+    "metrics_report",
     "normal",
     "pin",
     "placeholder",

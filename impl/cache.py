@@ -17,8 +17,8 @@ class ProgramCache:
     """
 
     def __init__(self, capacity: int) -> None:
-        if capacity < 1:
-            raise ValueError(f"the cache must hold at least one program, not {capacity}")
+        if capacity < 0:
+            raise ValueError(f"the cache holds 0 programs or more, not {capacity}")
         self.capacity = capacity
         self._programs: dict[Key, Program] = {}
         self._keys: OrderedDict[Program, Key] = OrderedDict()
@@ -43,7 +43,8 @@ class ProgramCache:
         return program
 
     def add(self, key: Key, program: Program) -> None:
-        """Keep the program; the least recently used one leaves when there are too many."""
+        """Keep the program; the least recently used one leaves when there are too many. Without
+        room for one, every graph is compiled each time (torch_xla: undefined, H-22)."""
         self._programs[key] = program
         self._keys[program] = key
         if len(self._keys) > self.capacity:

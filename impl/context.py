@@ -20,11 +20,13 @@ from markstep.impl.execution import Execution
 from markstep.impl.explaining import Compilation
 from markstep.impl.graph import Key
 from markstep.impl.lower import CompileMode
+from markstep.impl.metrics import Metrics
 from markstep.impl.node import Buffer, Node
 from markstep.impl.pattern import Patterns
 from markstep.impl.record import Record
 from markstep.impl.regions import Regions
 from markstep.impl.seeds import Seeds
+from markstep.impl.serialized import Stored
 
 COUNTERS: Final = (
     "CachedCompile",
@@ -37,6 +39,9 @@ COUNTERS: Final = (
     "InputOutputAliasCount.sum",
     "MarkStep",
     "OutboundData",
+    "PersistentCacheDeserializeFailure",
+    "PersistentCacheHit",
+    "PersistentCacheMiss",
     "ReplicateShardedData",
     "SyncTensorsToData",
     "UncachedCompile",
@@ -104,7 +109,9 @@ class Context:
         self.live: dict[ReferenceType[Record], None] = {}
         self.forget = self.live.pop
         self.counters = dict.fromkeys(COUNTERS, 0)
+        self.metrics = Metrics()
         self.cache = ProgramCache(cache_size)
+        self.stored: Stored | None = None
         self.patterns: Patterns = {}
         self.compilations: deque[Compilation] = deque(maxlen=COMPILATIONS_KEPT)
         self.scalars: OrderedDict[object, Buffer] = OrderedDict()
@@ -144,7 +151,7 @@ class Context:
 
     def snapshot(self) -> dict[str, int]:
         """All counters by torch_xla's names, those that are zero included."""
-        counters = dict(self.counters)
+        counters = self.counters | self.metrics.counts()
         counters["CreateXlaTensor"] = self.created
         counters["DestroyXlaTensor"] = self.created - len(self.live)
         return counters

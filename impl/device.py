@@ -23,11 +23,19 @@ def start(ctx: Context, execution: Execution) -> None:
     assert ctx.running is None
     ctx.executions += 1
     execution.number = ctx.executions
+    execution.timer = _timer(ctx)
     execution.sure_to_fail = ctx.inject.take_execution()
     ctx.running = execution
     if not (ctx.manual or execution.waited):
         execution.claimed = True
         _hand_over(ctx, execution)
+
+
+def _timer(ctx: Context) -> str:
+    """The timer of an execution that starts now."""
+    if ctx.spmd:
+        return "ExecuteReplicatedTime"
+    return "EagerOpExecuteTime" if ctx.eager else "ExecuteTime"
 
 
 def _hand_over(ctx: Context, execution: Execution) -> None:
@@ -100,7 +108,8 @@ def _claim(ctx: Context, execution: Execution) -> bool:
 
 def _run_to_end(ctx: Context, execution: Execution) -> None:
     try:
-        results = execution.run()
+        with ctx.metrics.timed(execution.timer):
+            results = execution.run()
     except BaseException as cause:
         _settle(ctx, execution, (), cause)
         # an interrupt is not a failure of the program: whoever pressed the key is told as usual

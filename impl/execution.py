@@ -22,6 +22,7 @@ class Execution:
     and takes ``results``. ``waited``: the call that started it takes its error, no record does.
     ``claimed``: some thread is running it. ``settled``: its effects are visible. ``counted``: its
     success shows in ``ExecuteComputation`` (torch_xla does not count runs by hash there).
+    ``timer``: the metric that samples how long it takes.
     """
 
     __slots__ = (
@@ -37,6 +38,7 @@ class Execution:
         "results",
         "settled",
         "sure_to_fail",
+        "timer",
         "waited",
     )
 
@@ -62,6 +64,7 @@ class Execution:
         self.settled = False
         self.counted = True
         self.sure_to_fail = False
+        self.timer = ""
 
     def run(self) -> Sequence[Array]:
         """The results, computed to the end. Raises whatever the program raises."""

@@ -10,17 +10,7 @@ import jax
 import numpy as np
 import numpy.typing as npt
 
-from markstep.impl import (
-    cached,
-    device,
-    donation,
-    eager,
-    hlo,
-    inspection,
-    randomness,
-    reading,
-    trace,
-)
+from markstep.impl import device, donation, eager, hlo, inspection, randomness, reading, trace
 from markstep.impl.aval import Aval, HostArray, aval_of, host_array
 from markstep.impl.context import Context, Inject, InlineScalars
 from markstep.impl.errors import bad_argument
@@ -29,6 +19,7 @@ from markstep.impl.graph import Key
 from markstep.impl.inquiry import Inquiry
 from markstep.impl.lower import CompileMode
 from markstep.impl.node import Node
+from markstep.impl.programs import ProgramCalls
 from markstep.impl.randomness import RngState
 from markstep.impl.record import Record
 from markstep.impl.spmd import SpmdCalls
@@ -37,7 +28,7 @@ from markstep.impl.table import TABLE, named
 from markstep.impl.tensors import Tensor
 
 
-class Executor(SpmdCalls, Inquiry):
+class Executor(ProgramCalls, SpmdCalls, Inquiry):
     """A lazy executor for one device, or for several that work as one (``use_spmd``).
 
     ``compile_mode``: "xla" compiles each graph to one program; "interpret" runs the same graph
@@ -205,39 +196,6 @@ class Executor(SpmdCalls, Inquiry):
         with ctx.lock:
             device.wait_idle(ctx)
             deliver(ctx, ctx.live_records())
-
-    # -- programs -----------------------------------------------------------------------------
-
-    def warm_up(self, tensors: Iterable[Tensor], sync: bool = False) -> None:
-        """Compile what a read of the tensors (``sync``: a step barrier) would run."""
-        cached.warm_up(self._ctx, self._records(tensors), sync=sync)
-
-    def graph_hash(self, tensors: Iterable[Tensor]) -> str:
-        """The name of the program that ``warm_up`` would compile."""
-        return cached.graph_hash(self._ctx, self._records(tensors))
-
-    def run_cached(self, tensors: Iterable[Tensor]) -> list[Tensor]:
-        """Run that program: a new tensor for each pending one, which itself stays pending."""
-        ctx = self._ctx
-        results = cached.run_cached(ctx, self._records(tensors))
-        return [Tensor(ctx, record) for record in results]
-
-    def run_stablehlo(self, module: bytes | str, tensors: Iterable[Tensor]) -> list[Tensor]:
-        """Run a StableHLO module (text, bytecode, or of ``jax.export``): a tensor per result."""
-        ctx = self._ctx
-        results = hlo.run(ctx, module, self._records(tensors))
-        return [Tensor(ctx, record) for record in results]
-
-    def clear_pending(self) -> None:
-        """Forget all pending work; what was pending has no value any more."""
-        cached.clear_pending(self._ctx)
-
-    def clear_cache(self) -> None:
-        """Every compiled program leaves the cache."""
-        with self._ctx.lock:
-            self._ctx.cache.clear()
-
-    evict = clear_cache
 
     # -- switches -----------------------------------------------------------------------------
 

@@ -62,6 +62,12 @@ class Inquiry(ABC):
         with self._ctx.lock:
             return self._ctx.cache.pin(cached.key(self._ctx, self._records(tensors)), flag)
 
+    def metrics_report(self) -> str:
+        """Times, bytes, sizes and counters since the executor was made, in the form of
+        ``torch_xla.debug.metrics.metrics_report``."""
+        with self._ctx.lock:
+            return self._ctx.metrics.report(self._ctx.snapshot())
+
     def forbid(self, *deeds: Deed) -> AbstractContextManager[None]:
         """A region in which "compile", "execute" or "transfer" (default: all three) is refused.
 

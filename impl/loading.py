@@ -20,11 +20,17 @@ def to_device(ctx: Context, array: HostArray, layout: Layout | None = None) -> A
     """Send host data; they are copied before this returns. On several devices each gets exactly
     its piece, or all where no layout says otherwise."""
     ctx.regions.require("transfer", f"{array.nbytes} bytes would be sent to the device")
-    if ctx.spmd:
-        return _to_devices(ctx, array, layout or REPLICATED)
-    ctx.count("CreateDataHandles")
-    ctx.count("OutboundData", array.nbytes)
-    return array.copy() if ctx.mode == "interpret" else upload(array).block_until_ready()
+    with ctx.metrics.timed("TransferToDeviceTime"):
+        if ctx.spmd:
+            return _to_devices(ctx, array, layout or REPLICATED)
+        ctx.count("CreateDataHandles")
+        _count_bytes(ctx, array.nbytes)
+        return array.copy() if ctx.mode == "interpret" else upload(array).block_until_ready()
+
+
+def _count_bytes(ctx: Context, size: int) -> None:
+    ctx.count("OutboundData", size)
+    ctx.metrics.add("OutboundData", size)
 
 
 def _to_devices(ctx: Context, array: HostArray, layout: Layout) -> Array:
@@ -32,7 +38,7 @@ def _to_devices(ctx: Context, array: HostArray, layout: Layout) -> Array:
     piece = int(np.prod(layout.piece_shape(array.shape), dtype=np.int64)) * array.itemsize
     sent = array.copy() if ctx.mode == "interpret" else spread(array, layout, ctx.devices)
     ctx.count("CreateDataHandles", devices)
-    ctx.count("OutboundData", devices * piece)
+    _count_bytes(ctx, devices * piece)
     return sent
 
 

@@ -48,12 +48,44 @@ def compile_graph(
     """
     if mode == "interpret":
         return Program(mode, interpreted(graph))
-    return Program(mode, _jitted(graph, donors, aliases))
+    lowered = lower_graph(graph, donors, aliases)
+    return lowered.program(lowered.stages.compile())
 
 
-def _jitted(
-    graph: Graph, donors: Sequence[int], aliases: Sequence[Alias]
-) -> Callable[..., Sequence[Array]]:
+@dataclass(frozen=True, slots=True, eq=False)
+class Lowered:
+    """A graph as one XLA program that is not compiled yet.
+
+    ``arguments`` says which parameter each argument is, ``place`` which of its results each root
+    is; ``stages`` is what JAX makes of it.
+    """
+
+    stages: Any
+    arguments: list[int]
+    place: list[int]
+    donates: bool
+    portable: bool
+    """Nothing in it is of this process: it does not call Python."""
+
+    def program(self, compiled: Any) -> Program:
+        """The program, once it is compiled or was found."""
+        arguments, place = self.arguments, self.place
+        size = memory.needed(compiled) if self.donates else 0
+
+        def run(parameters: Sequence[Buffer]) -> Sequence[Array]:
+            memory.require(size)
+            values = [parameters[number].value for number in arguments]
+            if np.ndarray in map(type, values):
+                values = [_on_device(parameters[number]) for number in arguments]
+            given: list[jax.Array] = compiled(*values)
+            # the results of one execution become ready, or fail, together: one speaks for all
+            given[0].block_until_ready()
+            return [given[number] for number in place]
+
+        return Program("xla", run)
+
+
+def lower_graph(graph: Graph, donors: Sequence[int], aliases: Sequence[Alias]) -> Lowered:
     """One XLA program.
 
     JAX pairs donors with results by their order alone, and a wrong pair costs a copy: so paired
@@ -61,25 +93,14 @@ def _jitted(
     """
     arguments = led_by([donor for donor, _ in aliases], len(graph.parameters))
     results = led_by([result for _, result in aliases], len(graph.roots))
-    donated = () if calls_python(graph) else usable(graph, donors, aliases)
+    portable = not calls_python(graph)
+    donated = usable(graph, donors, aliases) if portable else ()
     consumed = [place for place, number in enumerate(arguments) if number in donated]
     jitted = jax.jit(_body(graph, arguments, results), donate_argnums=consumed, keep_unused=True)
     avals = [graph.parameters[number].aval for number in arguments]
-    compiled = jitted.lower(*[aval.struct() for aval in avals]).compile()
-    size = memory.needed(compiled) if donated else 0
+    stages = jitted.lower(*[aval.struct() for aval in avals])
     place = [results.index(number) for number in range(len(results))]
-
-    def run(parameters: Sequence[Buffer]) -> Sequence[Array]:
-        memory.require(size)
-        values = [parameters[number].value for number in arguments]
-        if np.ndarray in map(type, values):
-            values = [_on_device(parameters[number]) for number in arguments]
-        given: list[jax.Array] = compiled(*values)
-        # the results of one execution become ready, or fail, together: one speaks for all
-        given[0].block_until_ready()
-        return [given[number] for number in place]
-
-    return run
+    return Lowered(stages, arguments, place, bool(donated), portable)
 
 
 def _body(graph: Graph, arguments: list[int], results: list[int]) -> Callable[..., Any]:

@@ -22,7 +22,7 @@ from markstep.impl.errors import bad_argument
 from markstep.impl.loading import load
 from markstep.impl.node import Buffer, Node, new_node
 from markstep.impl.ops import Op, intern
-from markstep.impl.seeds import ADVANCE, SEED, halves
+from markstep.impl.seeds import ADVANCE, SEED, after, halves
 
 MAX_BOUND: Final = 2**24
 """Whole numbers up to here are values of float32."""
@@ -45,20 +45,25 @@ def set_seed(ctx: Context, seed: int) -> None:
 
 
 def next_seed(ctx: Context) -> Node:
-    """The seed for one use (GetRngSeed); in eager mode a parameter of its own, so that each draw
-    is the same program."""
-    seeds = ctx.seeds
+    """The seed for one use (GetRngSeed)."""
     if ctx.eager:
-        seeds.advance()
-        seeds.node = Buffer(SEED)
-        load(ctx, seeds.node, halves(seeds.running))
-        return seeds.node
+        return _seed_of_its_own(ctx)
+    seeds = ctx.seeds
     if seeds.node is None:
         seeds.node = Buffer(SEED)
         load(ctx, seeds.node, halves(seeds.running))
     seeds.node = new_node(ADVANCE, (seeds.node,), SEED)
     seeds.advance()
     return seeds.node
+
+
+def _seed_of_its_own(ctx: Context) -> Node:
+    """The same seed as a parameter: in eager mode every draw is the same program."""
+    node = Buffer(SEED)
+    load(ctx, node, halves(after(ctx.seeds.running)))
+    ctx.seeds.advance()
+    ctx.seeds.node = node
+    return node
 
 
 def integers(ctx: Context, aval: Aval, bound: int) -> Node:

@@ -71,15 +71,18 @@ def download(ctx: Context, record: Record, buffer: Buffer) -> HostArray:
         raise ExecutorError(ErrorKind.NO_VALUE, text)
     if buffer.layout is not None:
         ctx.count("ReplicateShardedData")
-    return to_host(value, buffer.aval)
+    return to_host(ctx, value, buffer.aval)
 
 
-def to_host(value: Array, aval: Aval) -> HostArray:
+def to_host(ctx: Context, value: Array, aval: Aval) -> HostArray:
     """A private copy: a view would keep the buffer from being donated, and could be written to.
 
     Pieces are gathered, without what fills them up.
     """
-    return np.array(cut_off(np.asarray(value), aval.shape), copy=True)
+    with ctx.metrics.timed("TransferFromDeviceTime"):
+        array = np.array(cut_off(np.asarray(value), aval.shape), copy=True)
+    ctx.metrics.add("InboundData", array.nbytes)
+    return array
 
 
 def read_many(ctx: Context, records: list[Record]) -> list[HostArray]:
@@ -106,7 +109,7 @@ def read_many(ctx: Context, records: list[Record]) -> list[HostArray]:
             finish(ctx, execution)
     results = _results(execution)
     return [
-        to_host(results[number], aval) if array is None else array
+        to_host(ctx, results[number], aval) if array is None else array
         for (number, aval), array in zip(wanted, held, strict=True)
     ]
 

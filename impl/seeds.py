@@ -35,12 +35,17 @@ class Seeds:
 
     def advance(self) -> None:
         """The seed was used once more."""
-        self.running = (INCREMENT + MULTIPLIER * self.running) % MODULUS
+        self.running = after(self.running)
 
     def begin_step(self) -> None:
         """The seed of the next step (MarkStep)."""
         seed = (1012031 + 7012063 * self.step) % MODULUS
         self.set(seed, seed)
+
+
+def after(seed: int) -> int:
+    """A seed that was used once more."""
+    return (INCREMENT + MULTIPLIER * seed) % MODULUS
 
 
 def halves(seed: int) -> HostArray:

@@ -39,6 +39,10 @@ COMPARED_COUNTERS: dict[str, str] = {
     "DeviceDataCacheMiss": "scalars that became parameters",
     "XlaSetBufferDonation": "donation marks that found a buffer",
     "MarkStep": "steps",
+    "ExecuteTime": "samples of the timer: executions that ended, well or not, runs by key included",
+    "EagerOpExecuteTime": "the same in eager mode",
+    "CompileTime": "samples of the timer: compilations that were tried",
+    "EagerOpCompileTime": "the same in eager mode",
     "XlaMarkSharding": "marks",
     "XlaAnnotateCustomSharding": "marks on pending work",
     "VirtualDeviceUsage": "marks that sent host data",
@@ -57,13 +61,9 @@ OTHER_COUNTERS: dict[str, str] = {
     "InboundData": "as TransferFromDevice, in bytes",
     "TensorToData": "the same event as CreateDataHandles on upload",
     "IrValueTensorToXlaData": "the entry point through which an upload came",
-    "ExecuteTime": "a timer; its count is ExecuteComputation plus failures",
-    "CompileTime": "a timer",
     "ExecuteReplicatedTime": "as ExecuteTime",
     "SetShardingSpec": "also counts annotations that an executor need not write twice",
     "UncachedOutputSharding": "a cache inside the executor",
-    "EagerOpExecuteTime": "as ExecuteTime, in eager mode",
-    "EagerOpCompileTime": "a timer",
 }
 """Counters of the law that are not compared in lockstep, with the reason. The monitor of recorded
 torch_xla logs compares more of them, because there the executor is torch_xla itself."""
