@@ -147,6 +147,10 @@ def list_(
 
 def bench(
     *,
+    html: Annotated[
+        Path | None,
+        Parameter(help="Measure a step against its size instead, on all executors; as a page."),
+    ] = None,
     json: Annotated[
         Path | None, Parameter(name="--json", help="Write the figures as JSON to this file.")
     ] = None,
@@ -154,7 +158,7 @@ def bench(
     """Measure the reference executor against direct calls of the same programs."""
     from markstep.conformance.cli.verbs import bench_verb
 
-    return bench_verb(json)
+    return bench_verb(json, html)
 
 
 def completion(
@@ -187,7 +191,7 @@ EXAMPLES: dict[Callable[..., ExitCode], tuple[str, ...]] = {
         "markstep show trace.itf.json --html walk.html",
     ),
     list_: ("markstep list designs",),
-    bench: ("markstep bench --json figures.json",),
+    bench: ("markstep bench --json figures.json", "markstep bench --html steps.html"),
     completion: ("markstep completion bash",),
 }
 """The verbs, in the order in which help lists them, each with commands to try."""

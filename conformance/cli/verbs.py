@@ -214,15 +214,32 @@ def the_bound(limits: dict[str, int | None], families: list[str]) -> Bound:
     return Bound(**given, families=tuple(families) or FAMILIES)
 
 
-def bench_verb(target: Path | None) -> ExitCode:
+def bench_verb(target: Path | None, html: Path | None) -> ExitCode:
     """`markstep bench`."""
     if find_spec("markstep.conformance.benchmark") is None:
         raise UsageError("bench", "the benchmark is not part of this installation")
     check_writable("--json", target)
-    results: Any = import_module("markstep.conformance.benchmark").main()
+    check_writable("--html", html)
+    results: Any = step_sizes(html) if html else run_benchmark()
     if target is not None and results is not None:
         write_atomically(target, json.dumps(results, indent=1) + "\n")
     return ExitCode.CONFORMS
+
+
+def run_benchmark() -> Any:
+    """Every figure of the benchmark."""
+    return import_module("markstep.conformance.benchmark").main()
+
+
+def step_sizes(page: Path) -> Any:
+    """One step against its size, as a page and as JSON values."""
+    from markstep.conformance.benchmarks.sizes import measure
+    from markstep.conformance.html.chart import bench_page
+
+    series = measure(lambda line: print(line, flush=True))
+    where = f"Python {platform.python_version()}, {platform.platform()}"
+    write_atomically(page, bench_page(series, where, again("bench", html=page)))
+    return {"platform": where, "series": [one.plain() for one in series]}
 
 
 def finish(report: Report, outputs: Outputs) -> ExitCode:
