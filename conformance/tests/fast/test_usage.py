@@ -35,7 +35,7 @@ MISTAKES = [
     (["replay", "bad.itf.json"], "replay: bad.itf.json: $.markstep.actions[0].action: unknown"),
     (["replay", "new.itf.json"], "replay: new.itf.json: $.markstep.format: format 9 is newer"),
     (["replay", "good.itf.json", "--adapter", "x"], "--adapter: unknown adapter 'x'; known: "),
-    (["replay", "good.itf.json", "--design", "x"], "--design: unknown design 'x'; known: sound"),
+    (["replay", "good.itf.json", "--design", "x"], "--design: unknown design 'x'; known: see"),
     (["monitor"], 'command line: Command "monitor" parameter LOG requires an argument'),
     (["monitor", "none.gz"], "monitor none.gz: no such file or directory"),
     (["monitor", "empty"], "monitor empty: no file whose name ends in .jsonl.gz"),
