@@ -21,9 +21,8 @@ from markstep.conformance.known.lists import KnownFailure
 from markstep.conformance.lockstep.deadline import LIMIT_S
 from markstep.conformance.lockstep.play import Player
 from markstep.conformance.lockstep.session import Counts, ProgramResult, ended
-from markstep.conformance.programs.generate import opening_of
+from markstep.conformance.programs.openings import beginning_of
 from markstep.conformance.programs.shrink import Program
-from markstep.conformance.programs.source import program_bytes
 from markstep.conformance.report.model import Failure, Report
 from markstep.conformance.report.names import known_hazards
 from markstep.conformance.suite.regressions import REGRESSIONS
@@ -178,7 +177,7 @@ class Run:
         number = 0
         while not self.over:
             progress(min(self.done, self.profile.steps), self.profile.steps)
-            data, opening = program_bytes(self.seed, number), opening_of(self.seed, number)
+            data, opening = beginning_of(self.seed, number)
             number += 1
             self._judge(self.player.generated(data, self.watch, self.counts, opening))
 

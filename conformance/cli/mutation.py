@@ -97,7 +97,7 @@ def run(matrix: Matrix, processes: int) -> list[Trial]:
     begin, tasks = monotonic(), matrix.tasks()
     with TemporaryDirectory(prefix="markstep-") as folder, Progress("trials") as progress:
         terms = matrix.terms.sharing(Path(folder))
-        truth = run_trials([(None, d) for d in matrix.used()], terms.brief(), processes)
+        truth = run_trials([(None, d) for d in matrix.used()], terms, processes)
 
         def watch(trial: Trial) -> None:
             matrix.add(trial)

@@ -142,7 +142,7 @@ def mutants(
     ] = None,
     detector: Annotated[
         list[str] | None,
-        Parameter(help="random,scenarios,logs,explorer,prover; default: all.", negative=""),
+        Parameter(help="random,scenarios,zoo,logs,explorer,prover; default: all.", negative=""),
     ] = None,
     profile: Annotated[str, Parameter(help="How much a random run does.")] = "standard",
     seed: Annotated[int, Parameter(converter=whole, help="Of random runs.")] = 0,

@@ -33,7 +33,7 @@ class Player:
             capabilities = session.adapter.capabilities
             chooser = Chooser(Source(data), self.design, capabilities, opening)
             for _ in range(MAX_ACTIONS):
-                if chooser.source.exhausted:
+                if chooser.done:
                     return
                 yield chooser.choose(session.state)
 

@@ -4,37 +4,63 @@ This module imports the law and the executor, so it is itself imported only when
 """
 
 from collections.abc import Callable, Iterator
+from typing import TypeAlias
 
 import jax
 
 from markstep.conformance.check import Run, suite_programs
 from markstep.conformance.lockstep.play import Player
 from markstep.conformance.logs.monitor import monitor_log
+from markstep.conformance.mutants.catalogue import Mutant
 from markstep.conformance.mutants.trials import HANG_S, Clock, Found, Terms
 from markstep.conformance.programs.shrink import Program
 from markstep.conformance.report.model import Failure
 from markstep.conformance.suite.golden import first_mismatch
+from markstep.conformance.suite.zoo.reports import reports, trace_of
 from markstep.conformance.verdict import Verdict
 from markstep.spec.alphabet import Bound
 from markstep.spec.design import SOUND, TORCH_XLA_2_9
 from markstep.spec.explore import explore
+from markstep.spec.machine import AnyAction
 from markstep.spec.search import Search
+from markstep.spec.vocabulary import Action
 
+Detect: TypeAlias = Callable[[Mutant | None, Terms, Clock], Found]
 SEARCHED = Bound(records=2, buffers=3, actions=5)
 PROVED = ((1, 2), (2, 3))
 """Rows of records and of buffer records: first few, so that an easy lie is found soon."""
 LOG_SUFFIX = "*.jsonl.gz"
 
 
-def random(terms: Terms, clock: Clock) -> Found:
+def random(mutant: Mutant | None, terms: Terms, clock: Clock) -> Found:
     """The main job without the suite: generated programs alone."""
     return _lockstep(terms, clock, ())
 
 
-def scenarios(terms: Terms, clock: Clock) -> Found:
-    """The shipped programs in lockstep, then the states that are written down for them."""
-    found = _lockstep(terms, clock, tuple(suite_programs()))
+def scenarios(mutant: Mutant | None, terms: Terms, clock: Clock) -> Found:
+    """The shipped programs and the traces of the bug zoo in lockstep, then the states that are
+    written down for the golden traces."""
+    shown = [trace_of(report).actions for report in reports().values() if report.claims]
+    found = _lockstep(terms, clock, (*suite_programs(), *map(calls_of, shown)))
     return found if found.by else Found(found.steps, first_mismatch() or "")
+
+
+def zoo(mutant: Mutant | None, terms: Terms, clock: Clock) -> Found:
+    """The traces of the reports that the mutant brings back; ``field``: those that find it out."""
+    steps, by, seen = 0, "", []
+    for bug in mutant.bugs if mutant is not None else reports():
+        if not reports()[bug].claims:
+            continue
+        found = _lockstep(terms, clock, (calls_of(trace_of(reports()[bug]).actions),))
+        steps += found.steps
+        by = by or found.by
+        seen += [bug] * bool(found.by)
+    return Found(steps, by, " ".join(seen))
+
+
+def calls_of(actions: tuple[AnyAction, ...]) -> Program:
+    """The program of a trace that has no small steps."""
+    return tuple(action for action in actions if isinstance(action, Action))
 
 
 def _lockstep(terms: Terms, clock: Clock, programs: tuple[Program, ...]) -> Found:
@@ -71,7 +97,7 @@ def _told(failure: Failure, steps: int) -> Found:
     return Found(steps, failure.id, failure.field or failure.observed)
 
 
-def logs(terms: Terms, clock: Clock) -> Found:
+def logs(mutant: Mutant | None, terms: Terms, clock: Clock) -> Found:
     """Recorded logs of torch_xla, which the law has to predict."""
     steps = 0
     for path in sorted(terms.logs.rglob(LOG_SUFFIX)) if terms.logs is not None else ():
@@ -83,7 +109,7 @@ def logs(terms: Terms, clock: Clock) -> Found:
     return Found(steps)
 
 
-def explorer(terms: Terms, clock: Clock) -> Found:
+def explorer(mutant: Mutant | None, terms: Terms, clock: Clock) -> Found:
     """Every state within a bound, until some claim is broken."""
 
     def watch(search: Search) -> bool:
@@ -94,7 +120,7 @@ def explorer(terms: Terms, clock: Clock) -> Found:
     return Found(result.states, next(iter(result.counterexamples), ""))
 
 
-def prover(terms: Terms, clock: Clock) -> Found:
+def prover(mutant: Mutant | None, terms: Terms, clock: Clock) -> Found:
     """Induction over every state: a step that breaks a claim though all claims hold before it."""
     from markstep.spec.proofs.instances import cases
     from markstep.spec.proofs.obligations import check_case
@@ -111,9 +137,10 @@ def prover(terms: Terms, clock: Clock) -> Found:
     return Found(done)
 
 
-DETECTORS: dict[str, Callable[[Terms, Clock], Found]] = {
+DETECTORS: dict[str, Detect] = {
     "random": random,
     "scenarios": scenarios,
+    "zoo": zoo,
     "logs": logs,
     "explorer": explorer,
     "prover": prover,

@@ -14,6 +14,7 @@ FORMAT = 1
 ROOMS: dict[str, tuple[str, ...]] = {
     "random": ("impl", "spec"),
     "scenarios": ("impl", "spec"),
+    "zoo": ("impl", "spec"),
     "logs": ("spec",),
     "explorer": ("spec",),
     "prover": ("spec",),
@@ -38,8 +39,13 @@ class Matrix:
             (mutant, detector)
             for detector in self.detectors
             for mutant in self.mutants
-            if mutant.room in ROOMS[detector] and (detector != "logs" or self.terms.logs)
+            if self.sees(detector, mutant)
         ]
+
+    def sees(self, detector: str, mutant: Mutant) -> bool:
+        """Whether a detector can say anything of a mutant."""
+        has_what_it_takes = {"logs": self.terms.logs is not None, "zoo": bool(mutant.bugs)}
+        return mutant.room in ROOMS[detector] and has_what_it_takes.get(detector, True)
 
     def used(self, room: str | None = None) -> list[str]:
         """The detectors that can say something of a mutant, or of one of a room."""

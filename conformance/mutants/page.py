@@ -10,9 +10,10 @@ A mutant is a lie: one change of one function of the reference executor or of th
 the module is imported, in a process of its own. Each has to be found out. A cell says which claim
 or rule was seen to be broken, for a rule also what differed first, and after how many actions in
 lockstep (for logs: steps; for the explorer: states; for the prover: cases). Detectors: `random` is
-`markstep run` without the suite, up to the first failure; `scenarios` are the programs of the
-suite; `logs` are recorded logs of torch_xla; `explorer` and `prover` look at the law alone. A dash:
-the detector cannot see such a lie.
+`markstep run` without the suite, up to the first failure; `scenarios` are the programs of the suite
+and of the [bug zoo](zoo.md); `zoo` are the traces of the reports that a lie brings back; `logs` are
+recorded logs of torch_xla; `explorer` and `prover` look at the law alone. A dash: the detector
+cannot see such a lie.
 """
 ROOM_TITLES = {"impl": "Lies of the executor", "spec": "Lies of the law"}
 

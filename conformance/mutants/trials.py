@@ -103,7 +103,7 @@ def attempt(mutant: Mutant | None, detector: str, terms: Terms) -> Trial:
             raise OutOfTimeError(steps)
 
     try:
-        found = detect(terms, clock)
+        found = detect(mutant, terms, clock)
     except OutOfTimeError as out:
         return Trial(name, detector, Fate.UNDECIDED, "", "", out.steps, monotonic() - begin)
     fate = Fate.KILLED if found.by else Fate.SURVIVED
@@ -116,7 +116,7 @@ def name_of(mutant: Mutant | None) -> str:
     return mutant.id if mutant is not None else "none"
 
 
-def prepare(detector: str) -> Callable[[Terms, Clock], Found]:
+def prepare(detector: str) -> Callable[[Mutant | None, Terms, Clock], Found]:
     """Import what a detector needs, with the lie in it."""
     from markstep.conformance.mutants import detectors
 

@@ -22,7 +22,7 @@ from markstep.conformance.lockstep.deadline import LIMIT_S
 from markstep.conformance.lockstep.play import Player
 from markstep.conformance.lockstep.session import Counts, ProgramResult
 from markstep.conformance.plugin.asking import picked, the_adapter, the_design
-from markstep.conformance.programs.generate import opening_of
+from markstep.conformance.programs.openings import opening_of
 from markstep.conformance.programs.source import program_bytes
 from markstep.conformance.report.console import failure_lines
 from markstep.conformance.report.model import Failure

@@ -8,7 +8,6 @@ between.
 
 from collections.abc import Sequence
 from math import prod
-from random import Random
 
 from markstep.conformance.adapter import ALL_CAPABILITIES, SCALAR_TENSORS, missing_capability
 from markstep.conformance.programs import illegal
@@ -71,6 +70,11 @@ class Chooser:
         """A tensor name that was never used."""
         self.made += 1
         return TensorName(self.made - 1)
+
+    @property
+    def done(self) -> bool:
+        """The program is long enough: its bytes are used up, and its opening is not cut short."""
+        return self.source.exhausted and self.opening is None
 
     def choose(self, state: State) -> Action:
         """The next action. Possible in the state, but for a few that are deliberately not."""
@@ -319,20 +323,13 @@ def _alike(state: State, a: TensorName, b: TensorName) -> bool:
     return (one.shape, one.dtype) == (other.shape, other.dtype)
 
 
-def opening_of(seed: int, number: int) -> Motif | None:
-    """With what a program of a seeded run begins: a run goes round all motifs, and none."""
-    openings: list[Motif | None] = [*MOTIFS, None]
-    Random(f"{seed}:openings").shuffle(openings)
-    return openings[number % len(openings)]
-
-
 def decode(
     data: bytes, design: Design = SOUND, capabilities: frozenset[str] = ALL_CAPABILITIES
 ) -> tuple[Action, ...]:
     """The program that the bytes mean under a design."""
     chooser, state = Chooser(Source(data), design, capabilities), initial_state()
     program: list[Action] = []
-    while not chooser.source.exhausted and len(program) < MAX_ACTIONS:
+    while not chooser.done and len(program) < MAX_ACTIONS:
         action = chooser.choose(state)
         program.append(action)
         state = perform(state, action, design) or state

@@ -45,7 +45,7 @@ def kinds(state: State, fresh: TensorName) -> list[tuple[int, list[Action]]]:
     found = [
         (1, list(_without_tensors(fresh))),
         (2, [action for name in live for action in _about(name, fresh)]),
-        (5, [action for a in live for b in live for action in _misfits(state, a, b, fresh)]),
+        (9, [action for a in live for b in live for action in _misfits(state, a, b, fresh)]),
         (2, [action for name in live for action in _of_shardings(state, name)]),
     ]
     return [(weight, kind) for weight, kind in found if kind]

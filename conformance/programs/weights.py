@@ -6,7 +6,7 @@ LAYOUTS = (
     (10, ((2, 2), DType.F32)),
     (3, ((4,), DType.F32)),
     (3, ((2, 2), DType.S32)),
-    (2, ((), DType.F32)),
+    (3, ((), DType.F32)),
 )
 LAYOUTS_OF_ARRAYS = LAYOUTS[:-1]
 SCALARS = (2, 1, 0, -1, 3, 2.5)

@@ -7,8 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from markstep.conformance.programs.exactness import LARGEST
-from markstep.conformance.programs.generate import MAX_TENSORS, Chooser, decode, opening_of
+from markstep.conformance.programs.generate import MAX_TENSORS, Chooser, decode
 from markstep.conformance.programs.motifs import MOTIFS
+from markstep.conformance.programs.openings import opening_of
 from markstep.conformance.programs.roles import Motif, Roles
 from markstep.conformance.programs.source import Source, program_bytes
 from markstep.spec import vocabulary as v

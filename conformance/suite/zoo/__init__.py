@@ -1,0 +1,1 @@
+"""Traces of real reports, with what catches each."""
