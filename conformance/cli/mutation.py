@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import monotonic
@@ -25,34 +26,57 @@ RECORDED = Path(__file__).parents[1] / "tests" / "logs"
 """The logs of the repository; they are not part of an installation."""
 
 
+@dataclass(frozen=True, slots=True)
+class MatrixFiles:
+    """Where a matrix comes from and goes to."""
+
+    json: Path | None = None
+    page: Path | None = None
+    resume: Path | None = None
+    """The JSON of an earlier run: what it has tried is not tried again."""
+
+
 def mutants_verb(
     only: list[str],
     detectors: list[str],
     terms: Terms,
     processes: int,
-    outputs: tuple[Path | None, Path | None],
+    files: MatrixFiles,
     command: str,
 ) -> ExitCode:
-    """`markstep mutants`. ``outputs``: where the matrix goes as JSON, and as a page."""
-    target, page = outputs
+    """`markstep mutants`."""
     matrix = Matrix(chosen(only), chosen_detectors(detectors), terms, command=command)
     check_terms(terms, processes)
-    check_writable("--json", target)
-    check_writable("--write", page)
+    check_writable("--json", files.json)
+    check_writable("--write", files.page)
+    if files.resume is not None:
+        take_earlier(matrix, files.resume)
     if not matrix.tasks():
         what = "none of these detectors can see these mutants"
         raise UsageError("--detector", what, "the lies of impl/ are seen by random and scenarios")
     truth = run(matrix, processes)
-    if target is not None:
-        write_atomically(target, json.dumps(matrix.to_json(), indent=1, ensure_ascii=False) + "\n")
-    if page is not None:
-        write_atomically(page, mutants_page(matrix))
+    if files.json is not None:
+        text = json.dumps(matrix.to_json(), indent=1, ensure_ascii=False)
+        write_atomically(files.json, text + "\n")
+    if files.page is not None:
+        write_atomically(files.page, mutants_page(matrix))
     with reader_may_leave():
         print_matrix(matrix)
     for trial in truth:
         found = trial.by or trial.message
         complain(f"mutants: {trial.detector} takes what is true for a lie: {found}")
     return ExitCode.ERROR if truth else matrix.exit_code
+
+
+def take_earlier(matrix: Matrix, path: Path) -> None:
+    """Take the trials of an earlier matrix on the same terms. Raises UsageError."""
+    try:
+        matrix.take(json.loads(path.read_text(encoding="utf-8")))
+    except OSError as error:
+        raise UsageError(f"--resume {path}", error.strerror or str(error), "check it") from error
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        what = "is not the JSON of a matrix"
+        raise UsageError(f"--resume {path}", what, "give what --json has written") from error
 
 
 def chosen(only: list[str]) -> list[Mutant]:
@@ -104,9 +128,12 @@ def run(matrix: Matrix, processes: int) -> list[Trial]:
             progress(len(matrix.trials), len(tasks))
 
         wrong = [trial for trial in truth if trial.fate in (Fate.KILLED, Fate.ERROR)]
-        if not wrong:
-            run_trials(tasks, terms, processes, watch)
-    matrix.seconds = monotonic() - begin
+        left = [task for task in tasks if (task[0].id, task[1]) not in matrix.trials]
+        try:
+            run_trials(left if not wrong else [], terms, processes, watch)
+        except KeyboardInterrupt:
+            matrix.interrupted = True
+    matrix.seconds += monotonic() - begin
     return wrong
 
 

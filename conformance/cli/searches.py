@@ -156,18 +156,21 @@ def mutants(
         Path | None, Parameter(help="Directory of recorded logs; default: the repository's.")
     ] = None,
     json: Annotated[Path | None, Parameter(help="Write the matrix as JSON to this file.")] = None,
+    resume: Annotated[
+        Path | None, Parameter(help="Take the trials that an earlier --json has already.")
+    ] = None,
     write: Annotated[Path | None, Parameter(help="Write the matrix as Markdown.")] = None,
 ) -> ExitCode:
     """Tell lies, one change each, and see what finds them out, how soon and by what."""
-    from markstep.conformance.cli.mutation import RECORDED, mutants_verb
+    from markstep.conformance.cli.mutation import RECORDED, MatrixFiles, mutants_verb
     from markstep.conformance.cli.verbs import again
     from markstep.conformance.mutants.trials import Terms
 
     terms = Terms(profile, seed, budget, logs or (RECORDED if RECORDED.is_dir() else None))
     options: dict[str, object] = {"profile": profile, "seed": seed, "budget": f"{budget:g}"}
-    more = {"logs": logs, "processes": processes, "json": json, "write": write}
-    command = again("mutants", only=only, detector=detector, **options, **more)
-    return mutants_verb(only or [], detector or [], terms, processes, (json, write), command)
+    command = again("mutants", only=only, detector=detector, **options)
+    files = MatrixFiles(json, write, resume)
+    return mutants_verb(only or [], detector or [], terms, processes, files, command)
 
 
 def threads(

@@ -22,6 +22,11 @@ ROOMS: dict[str, tuple[str, ...]] = {
 """The detectors, and whose lies each of them can see: logs, searches and proofs are of the law."""
 
 
+CHANGE = ("file", "function", "old", "new")
+"""What a mutant changes."""
+DECIDED = (Fate.KILLED, Fate.SURVIVED)
+
+
 @dataclass
 class Matrix:
     """Mutants × detectors."""
@@ -32,6 +37,8 @@ class Matrix:
     trials: dict[tuple[str, str], Trial] = field(default_factory=dict)
     seconds: float = 0.0
     command: str = ""
+    interrupted: bool = False
+    """The user pressed Ctrl-C: what was tried until then is in it."""
 
     def tasks(self) -> list[tuple[Mutant, str]]:
         """Every trial that can say anything, detector by detector."""
@@ -46,6 +53,21 @@ class Matrix:
         """Whether a detector can say anything of a mutant."""
         has_what_it_takes = {"logs": self.terms.logs is not None, "zoo": bool(mutant.bugs)}
         return mutant.room in ROOMS[detector] and has_what_it_takes.get(detector, True)
+
+    def take(self, told: dict[str, Any]) -> None:
+        """Take the trials of an earlier matrix, as JSON, that are on the same terms and of the same
+        changes. Those that were not decided are tried again."""
+        same = (told["profile"], told["seed"]) == (self.terms.profile, self.terms.seed)
+        mutants = {mutant.id: mutant for mutant in self.mutants}
+        for entry in told["mutants"] if same else ():
+            mutant = mutants.get(entry["id"])
+            if mutant is None or any(entry[name] != getattr(mutant, name) for name in CHANGE):
+                continue
+            for one in entry["trials"]:
+                trial = Trial(**{**one, "fate": Fate(one["fate"])})
+                if trial.detector in self.detectors and trial.fate in DECIDED:
+                    self.add(trial)
+        self.seconds += told["duration_s"] if same else 0
 
     def used(self, room: str | None = None) -> list[str]:
         """The detectors that can say something of a mutant, or of one of a room."""
@@ -88,6 +110,8 @@ class Matrix:
     @property
     def exit_code(self) -> ExitCode:
         """Of the command."""
+        if self.interrupted:
+            return ExitCode.INTERRUPTED
         return worst([self.verdict(mutant) for mutant in self.mutants])
 
     def to_json(self) -> dict[str, Any]:

@@ -23,7 +23,7 @@ def mutants_page(matrix: Matrix) -> str:
     lines = [
         "# Mutants: how sharp the teeth are\n",
         "<!-- Written by the command below. Do not edit. -->\n",
-        f"Written by `{matrix.command}`, in {matrix.seconds:.0f} s.\n",
+        f"Written by `{matrix.command} --write FILE`, in {matrix.seconds:.0f} s.\n",
         INTRODUCTION,
         *_summary(matrix),
         *(line for room in ROOM_TITLES for line in _table(matrix, room)),

@@ -128,3 +128,15 @@ def test_a_mistake_of_the_user_is_one_line(
     code, out, err = markstep("mutants", *options)
     assert (code, out) == (2, "")
     assert what in err and err.count("\n") == 1
+
+
+def test_a_matrix_goes_on_from_an_earlier_one() -> None:
+    earlier = matrix_of(("M01", Fate.KILLED), ("M03", Fate.UNDECIDED)).to_json()
+    matrix = Matrix([CATALOGUE["M01"], CATALOGUE["M03"]], ["random"], Terms())
+    matrix.take(earlier)
+    assert set(matrix.trials) == {("M01", "random")}
+    other = Matrix([CATALOGUE["M01"]], ["random"], Terms(seed=1))
+    other.take(earlier)
+    changed_since = Matrix([replace(CATALOGUE["M01"], new="other")], ["random"], Terms())
+    changed_since.take(earlier)
+    assert other.trials == changed_since.trials == {}
