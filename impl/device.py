@@ -111,12 +111,28 @@ def _run_to_end(ctx: Context, execution: Execution) -> None:
         with ctx.metrics.timed(execution.timer):
             results = execution.run()
     except BaseException as cause:
-        _settle(ctx, execution, (), cause)
+        _settle_surely(ctx, execution, (), cause)
         # an interrupt is not a failure of the program: whoever pressed the key is told as usual
         if not isinstance(cause, Exception):
             raise
     else:
-        _settle(ctx, execution, results, None)
+        _settle_surely(ctx, execution, results, None)
+
+
+def _settle_surely(
+    ctx: Context, execution: Execution, results: Sequence[Array], cause: BaseException | None
+) -> None:
+    """Settle, and once more from the beginning if an interrupt or a lack of memory comes between:
+    a result that is not installed would be lost, and the device would never be free."""
+    try:
+        _settle(ctx, execution, results, cause)
+    except BaseException:
+        try:
+            if not execution.settled:
+                _settle(ctx, execution, results, cause)
+        finally:
+            _release(ctx, execution)
+        raise
 
 
 def _settle(
@@ -124,13 +140,17 @@ def _settle(
 ) -> None:
     """Make the end of an execution visible and free the device."""
     with ctx.lock:
-        try:
-            if cause is None:
-                _commit(ctx, execution, results)
-            else:
-                execution.failure = _failure(ctx, execution, cause)
-                give_back(ctx.live_records(), execution)
-        finally:
+        if cause is None:
+            _commit(ctx, execution, results)
+        else:
+            execution.failure = _failure(ctx, execution, cause)
+            give_back(ctx.live_records(), execution)
+        _release(ctx, execution)
+
+
+def _release(ctx: Context, execution: Execution) -> None:
+    with ctx.lock:
+        if ctx.running is execution:
             execution.settled = True
             ctx.running = None
             ctx.idle.notify_all()
