@@ -22,8 +22,7 @@ from markstep.conformance.lockstep.deadline import LIMIT_S
 from markstep.conformance.lockstep.play import Player
 from markstep.conformance.lockstep.session import Counts, ProgramResult
 from markstep.conformance.plugin.asking import picked, the_adapter, the_design
-from markstep.conformance.programs.openings import opening_of
-from markstep.conformance.programs.source import program_bytes
+from markstep.conformance.programs.openings import beginning_of
 from markstep.conformance.report.console import failure_lines
 from markstep.conformance.report.model import Failure
 from markstep.conformance.report.traces import save_traces
@@ -180,8 +179,7 @@ class Generated(SuiteItem):
 
     def runtest(self) -> None:
         """In lockstep; it uses only what the adapter declares."""
-        data = program_bytes(self.suite.seed, self.about)
-        opening = opening_of(self.suite.seed, self.about)
+        data, opening = beginning_of(self.suite.seed, self.about)
         player = self.suite.run.player
         self.suite.judge(player.generated(data, self.watch(), Counts(), opening))
 
