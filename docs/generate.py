@@ -16,6 +16,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import get_args
 
+from coverage_page import coverage_page
 from cpp_map import cpp_page
 from markstep.conformance.logs.errortexts import ERROR_TEXTS
 from markstep.conformance.logs.recorded import IDLE_COUNTERS, MODELLED_COUNTERS, UNMODELLED_COUNTERS
@@ -343,6 +344,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "reference/reduction.md": reduction,
     "reference/rules.md": rules,
     "reference/calls.md": sync_page,
+    "reference/coverage.md": coverage_page,
     "reference/states.md": states_page,
     "explanation/cpp-map.md": cpp_page,
     "tutorial/lost-value.svg": lost_value,
