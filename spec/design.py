@@ -304,6 +304,17 @@ TORCH_XLA_2_9 = Design(
 
 SEED_2025_03 = replace(TORCH_XLA_2_9, name="seed_2025_03", user_donors=UserDonors.CONFIG)
 
+TORCH_LAZY_2_9 = replace(
+    TORCH_XLA_2_9,
+    name="torch_lazy_2_9",
+    donor_safety=DonorSafety.UNNEEDED,
+    key_has_force=False,
+    special_scalars=SpecialScalars.NONE,
+)
+"""PyTorch's TorchScript lazy backend, from which torch_xla took the executor. It never donates, so
+that nothing that is needed is consumed (D03); sync, read and run by key share one key (D10); every
+number is a parameter (D22). A read keeps its value beside the ir, which no value shows."""
+
 FIXES: tuple[Design, ...] = (
     replace(TORCH_XLA_2_9, name="fixed_F1", truncation=Truncation.AT_SCHEDULE),
     replace(TORCH_XLA_2_9, name="fixed_F2", donor_safety=DonorSafety.UNNEEDED),
@@ -337,7 +348,8 @@ ALTERNATIVES: tuple[Design, ...] = (
 """The alternatives A to E of semantics.md §5.3, each as the smallest patch of torch_xla 2.9."""
 
 DESIGNS: dict[str, Design] = {
-    design.name: design for design in (SOUND, TORCH_XLA_2_9, SEED_2025_03, *FIXES, *ALTERNATIVES)
+    design.name: design
+    for design in (SOUND, TORCH_XLA_2_9, SEED_2025_03, TORCH_LAZY_2_9, *FIXES, *ALTERNATIVES)
 }
 
 

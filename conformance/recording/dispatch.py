@@ -1,7 +1,7 @@
 """Every op that a PyTorch program dispatches to XLA tensors, as lines of a recording."""
 
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +14,8 @@ MOST_BYTES = 2**20
 """Of a host array whose contents are compared with those of others."""
 SAME_RECORD = frozenset({"aten::detach", "aten::alias", "aten::lift_fresh"})
 """Ops whose result is another tensor object over the same record."""
+READING = frozenset({"aten::_local_scalar_dense", "aten::_to_copy", "aten::copy_"})
+"""Ops that may bring the value of a tensor to the host."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,8 +25,24 @@ class Overload:
     name: str
     """Without its overload."""
     text: str
+    kind: str
+    """How it is written down."""
+    can_read: bool
+    """It may bring a value to the host."""
     writes: tuple[int, ...]
     """The positions of the arguments that it writes to."""
+
+
+@dataclass(slots=True)
+class Call:
+    """One call of an op."""
+
+    args: Any
+    tensors: list[torch.Tensor]
+    constants: list[Any]
+    names: list[str]
+    """Of the tensors on the device."""
+    made: list[torch.Tensor]
 
 
 class Dispatch(TorchDispatchMode):  # type: ignore[misc]
@@ -46,76 +64,76 @@ class Dispatch(TorchDispatchMode):  # type: ignore[misc]
         return self.begun
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        kwargs = kwargs or {}
         op = self._overloads.get(func)
         if op is None:
             op = self._overloads[func] = _overload(func)
-        given = list(_flat((*args, *kwargs.values()))) if kwargs else list(_flat(args))
-        tensors = [one for one in given if isinstance(one, torch.Tensor)]
-        on_device = any(tensor.is_xla for tensor in tensors)
-        reads = on_device and _is_read(op.name, tensors, kwargs)
+        tensors, constants = _sorted(args, kwargs)
+        names = self._names(tensors)
+        reads = bool(names) and op.can_read and _is_read(op.name, tensors, kwargs or {})
         if reads:
             self.notebook.before()
-        names = [self.notebook.name(t) for t in tensors if t.is_xla] if on_device else []
         result, error = None, None
         try:
-            result = func(*args, **kwargs)
+            result = func(*args, **kwargs) if kwargs else func(*args)
             return result
         except Exception as raised:
             error = raised
             raise
         finally:
-            made = [o for o in _flat((result,)) if isinstance(o, torch.Tensor) and o.is_xla]
-            if on_device or made:
-                self._write(op, (args, given, tensors, names), made, reads, error)
+            made = _sorted((result,), None)[0] if result is not None else []
+            if names or any(tensor.is_xla for tensor in made):
+                self._write(op, Call(args, tensors, constants, names, made), reads, error)
 
-    def _write(
-        self,
-        overload: Overload,
-        call: tuple[Any, list[Any], list[torch.Tensor], list[str]],
-        made: list[torch.Tensor],
-        reads: bool,
-        error: BaseException | None,
-    ) -> None:
-        args, given, tensors, names = call
-        op, notebook = overload.name, self.notebook
-        if op.startswith("profiler"):
-            return
-        if reads:
-            source = next(t for t in tensors if t.is_xla)
-            name = notebook.name(source)
-            notebook.after("read", {"t": name}, error, only=[name])
-        elif op in SAME_RECORD and names and made:
-            notebook.same(made[0], names[0])
-        elif op == "aten::_to_copy" and not names and made:
-            arguments = {"out": notebook.name(made[0]), **self._host(tensors[0])}
+    def _names(self, tensors: list[torch.Tensor]) -> list[str]:
+        """The names of those that are on the device."""
+        if self.begun is None:
+            return [self.notebook.name(t) for t in tensors if t.is_xla]
+        known = self.begun.known
+        names = []
+        for tensor in tensors:
+            found = known.get(id(tensor))  # what has a name is on the device: no need to ask
+            if found is not None:
+                names.append(found[1])
+            elif tensor.is_xla:
+                names.append(self.begun.name(tensor))
+        return names
+
+    def _write(self, op: Overload, call: Call, reads: bool, error: BaseException | None) -> None:
+        notebook, names = self.notebook, call.names
+        if op.kind == "op":
+            notebook.line("op", self._op(op, call), error)
+        elif reads:
+            notebook.after("read", {"t": names[0]}, error, only=names[:1])
+        elif op.kind == "same record":
+            for tensor in call.made:
+                notebook.same(tensor, names[0])
+        elif op.kind == "_to_copy" and not names:
+            arguments = {"out": notebook.name(call.made[0]), **self._host(call.tensors[0])}
             notebook.line("from_host", arguments, error)
-        elif op == "aten::copy_" and len(names) == 1:
-            notebook.line("copy_host", {"dst": names[0], **self._host(tensors[1])}, error)
-        elif op == "aten::copy_":
+        elif op.kind == "copy_" and len(names) == 1:
+            arguments = {"dst": names[0], **self._host(call.tensors[1])}
+            notebook.line("copy_host", arguments, error)
+        elif op.kind == "copy_":
             notebook.line("copy_", {"dst": names[0], "src": names[1]}, error)
-        elif op == "aten::clone" and made:
-            notebook.line("clone", {"a": names[0], "out": notebook.name(made[0])}, error)
-        else:
-            arguments = self._op(overload, args, given, names, made)
-            notebook.line("op", arguments, error)
+        elif op.kind == "clone" and call.made:
+            notebook.line("clone", {"a": names[0], "out": notebook.name(call.made[0])}, error)
+        elif op.kind != "ignored":
+            notebook.line("op", self._op(op, call), error)
 
-    def _op(
-        self, op: Overload, args: Any, given: list[Any], names: list[str], made: list[torch.Tensor]
-    ) -> dict[str, object]:
+    def _op(self, op: Overload, call: Call) -> dict[str, object]:
         """An op that is recorded by its name and operands."""
-        changed = [t for i in op.writes if i < len(args) for t in _flat((args[i],))]
-        writes = [
-            self.notebook.name(t) for t in changed if isinstance(t, torch.Tensor) and t.is_xla
-        ]
-        outs = [self.notebook.name(t) for t in made]
+        writes: list[str] = []
+        if op.writes:
+            changed = [call.args[i] for i in op.writes if i < len(call.args)]
+            writes = self._names(_sorted(changed, None)[0])
+        outs = self._names(call.made)
         return {
             "name": op.text,
-            "inputs": names,
-            "outs": [name for name in outs if name not in writes],
+            "inputs": call.names,
+            "outs": [name for name in outs if name not in writes] if writes else outs,
             "writes": writes,
-            "shapes": [list(t.shape) for t in made],
-            "constants": [constant(v) for v in given if not isinstance(v, torch.Tensor)],
+            "shapes": [tuple(tensor.shape) for tensor in call.made],
+            "constants": [constant(value) for value in call.constants],
         }
 
     def _host(self, array: torch.Tensor) -> dict[str, object]:
@@ -134,19 +152,34 @@ class Dispatch(TorchDispatchMode):  # type: ignore[misc]
         }
 
 
-def _flat(values: Any) -> Iterator[Any]:
-    """Arguments, those in lists one by one."""
-    for value in values:
-        if isinstance(value, list | tuple):
-            yield from _flat(value)
+def _sorted(args: Any, kwargs: Any) -> tuple[list[torch.Tensor], list[Any]]:
+    """The tensors among the arguments of an op, and the others; lists are looked into."""
+    tensors: list[torch.Tensor] = []
+    constants: list[Any] = []
+    for value in (*args, *kwargs.values()) if kwargs else args:
+        if isinstance(value, torch.Tensor):
+            tensors.append(value)
+        elif isinstance(value, list | tuple):
+            inside = _sorted(value, None)
+            tensors += inside[0]
+            constants += inside[1]
         else:
-            yield value
+            constants.append(value)
+    return tensors, constants
 
 
 def _overload(func: Any) -> Overload:
-    arguments = func._schema.arguments
+    arguments, name = func._schema.arguments, func._schema.name
     written = [a.alias_info is not None and a.alias_info.is_write for a in arguments]
-    return Overload(func._schema.name, str(func), tuple(i for i, w in enumerate(written) if w))
+    writes = tuple(i for i, is_written in enumerate(written) if is_written)
+    kind = name.removeprefix("aten::")
+    if name in SAME_RECORD:
+        kind = "same record"
+    elif name.startswith("profiler"):
+        kind = "ignored"
+    elif name not in READING and name != "aten::clone":
+        kind = "op"
+    return Overload(name, str(func), kind, name in READING, writes)
 
 
 def _is_read(op: str, tensors: list[torch.Tensor], kwargs: dict[str, Any]) -> bool:

@@ -41,7 +41,7 @@ class Notebook:
         """``home``: the directory of the user's program; places in it are named."""
         self.file, self.eyes, self.home = file, eyes, str(home)
         self._lines: list[dict[str, object]] = []
-        self._objects: dict[int, tuple[ref[Any], str]] = {}
+        self.known: dict[int, tuple[ref[Any], str]] = {}
         """Address of a tensor object → it, and the name of its record."""
         self._held: dict[str, set[int]] = {}
         """Name of a record → addresses of the tensor objects that hold it."""
@@ -59,7 +59,7 @@ class Notebook:
 
     def name(self, tensor: Any) -> str:
         """The name of the record behind a tensor object, new if nobody has seen it."""
-        known = self._objects.get(id(tensor))
+        known = self.known.get(id(tensor))
         if known is not None:
             return known[1]
         number = self.eyes.number(tensor)
@@ -68,13 +68,13 @@ class Notebook:
     def same(self, tensor: Any, name: str) -> str:
         """A tensor object is another one over a record that has a name."""
         key = id(tensor)
-        if key not in self._objects:
-            self._objects[key] = ref(tensor, lambda _: self._gone(key)), name
+        if key not in self.known:
+            self.known[key] = ref(tensor, lambda _: self._gone(key)), name
             self._held.setdefault(name, set()).add(key)
         return name
 
     def _gone(self, key: int) -> None:
-        _, name = self._objects.pop(key)
+        _, name = self.known.pop(key)
         holders = self._held[name]
         holders.discard(key)
         if not holders:
@@ -158,7 +158,7 @@ class Notebook:
         found = {}
         for name in names:
             for key in self._held.get(name, ()):
-                tensor = self._objects[key][0]()
+                tensor = self.known[key][0]()
                 if tensor is not None:
                     found[name] = tensor
                     break

@@ -2,6 +2,8 @@
 
 The script needs nothing but torch and torch_xla. It prints, for every value that the program reads
 and for every tensor that lives at its end, what eager execution gives and what torch_xla gives.
+Where all of that is right, the program is about something inside: then the script prints what the
+debug text shows of each tensor, before and after these reads.
 """
 
 from collections.abc import Iterator, Sequence
@@ -40,6 +42,21 @@ def show(name, read, expected):
 
 
 '''
+INSIDE = '''\
+FIELDS = ("TensorID", "AliasID", "IR", "Data Handle", "Tensor on host")
+
+
+def inside(name, tensor):
+    """Print what torch_xla's debug text shows of a tensor; one Data Handle is one buffer."""
+    try:
+        text = X._get_xla_tensor_debug_info(tensor)
+    except RuntimeError as error:
+        text = f"IR: {str(error).splitlines()[0]}"
+    lines = [line.strip() for line in text.splitlines() if line.strip().startswith(FIELDS)]
+    print(f"{name}: {', '.join(lines)}", flush=True)
+
+
+'''
 HOST_ONLY = 'os.environ["XLA_TENSOR_UPDATE_SYNC"] = "0"'
 INFIX = {"add": "+", "sub": "-", "mul": "*", "matmul": "@"}
 
@@ -48,10 +65,41 @@ def as_pytorch(program: Sequence[Action], title: str = "", host_only: bool = Fal
     """The script of a program."""
     environment = f"{HOST_ONLY}\n" if host_only else ""
     head = HEAD.format(title=title or "A program of markstep.", environment=environment)
-    return head + "\n".join(_lines(program, host_only)) + "\n"
+    quiet = not _shows(program)
+    body = "\n".join(_lines(program, host_only, quiet))
+    return f"{head}{INSIDE if quiet else ''}{body}\n"
 
 
-def _lines(program: Sequence[Action], host_only: bool) -> Iterator[str]:
+def _shows(program: Sequence[Action]) -> bool:
+    """Whether, by the law, a read of the program or one after it raises or gives a wrong value."""
+    state = initial_state()
+    for action in program:
+        after = perform(state, action, TORCH_XLA_2_9)
+        if after is not None and (after.raised != ErrorKind.NONE or _wrong(action, after)):
+            return True
+        state = after or state
+    for name in sorted(state.tensors):
+        after = perform(state, v.ReadOne(name), TORCH_XLA_2_9)
+        if after is None or after.raised != ErrorKind.NONE or _wrong(v.ReadOne(name), after):
+            return True
+        state = after
+    return False
+
+
+def _wrong(action: Action, after: State) -> bool:
+    """Whether a read gave another value than eager execution does."""
+    match action:
+        case v.ReadOne():
+            pairs = [(action.tensor, after.value)]
+        case v.ReadMany() if isinstance(after.value, tuple):
+            pairs = list(zip(action.tensors, after.value, strict=True))
+        case _:
+            return False
+    known = [(after.record_of(name), value) for name, value in pairs]
+    return any(r.defined and r.truth is not None and r.truth != value for r, value in known)
+
+
+def _lines(program: Sequence[Action], host_only: bool, quiet: bool) -> Iterator[str]:
     state = initial_state()
     for action in program:
         after = perform(state, action, TORCH_XLA_2_9)
@@ -66,10 +114,21 @@ def _lines(program: Sequence[Action], host_only: bool) -> Iterator[str]:
         if after.device.crashed:
             return
         state = after
+    if quiet and state.tensors:
+        yield 'print("inside:")'
+        yield from _inside(state)
     if state.tensors:
         yield 'print("at the end:")'
     for name in sorted(state.tensors):
         yield f'show("{_t(name)}", lambda: {_t(name)}.cpu(), {_eager(state, name)})'
+    if quiet and state.tensors:
+        yield 'print("inside, after these reads:")'
+        yield from _inside(state)
+
+
+def _inside(state: State) -> Iterator[str]:
+    for name in sorted(state.tensors):
+        yield f'inside("{_t(name)}", {_t(name)})'
 
 
 def _attempt(lines: list[str], raised: ErrorKind) -> Iterator[str]:

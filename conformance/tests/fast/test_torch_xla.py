@@ -123,15 +123,28 @@ def test_every_program_of_the_suite_is_a_script(host_only: bool) -> None:
 def test_a_script_says_what_eager_execution_gives() -> None:
     program = (CREATE, v.Clone(T1, T0), v.AssignInPlace(T0, "add", (T1,)), v.ReadOne(T0))
     lines = as_pytorch(program).splitlines()
-    assert lines[-7:] == [
+    assert lines[-13:] == [
         "t0 = torch.tensor([1, 2], dtype=torch.float32).reshape((2,)).to(device)",
         "t1 = t0.clone()",
         "t0.add_(t1)",
         'show("t0", lambda: t0.cpu(), [2.0, 4.0])',
+        'print("inside:")',
+        'inside("t0", t0)',
+        'inside("t1", t1)',
         'print("at the end:")',
         'show("t0", lambda: t0.cpu(), [2.0, 4.0])',
         'show("t1", lambda: t1.cpu(), [1.0, 2.0])',
+        'print("inside, after these reads:")',
+        'inside("t0", t0)',
+        'inside("t1", t1)',
     ]
+
+
+def test_a_script_looks_inside_only_where_no_read_shows_anything() -> None:
+    borrowed = (CREATE, v.Clone(T1, T0), v.ReadOne(T1))
+    assert "def inside" in as_pytorch(borrowed), "I13: nothing is wrong yet"
+    lost = (*borrowed, v.AssignInPlace(T0, "neg"), v.StepBarrier())
+    assert "inside" not in as_pytorch(lost), "the clone cannot be read"
 
 
 @pytest.mark.skipif(find_spec("torch_xla") is not None, reason="torch_xla is installed")
