@@ -27,10 +27,11 @@ from markstep.conformance.report.model import Failure, Report
 from markstep.conformance.report.names import known_hazards
 from markstep.conformance.suite.regressions import REGRESSIONS
 from markstep.conformance.suite.scenarios import SCENARIOS
+from markstep.conformance.suite.sharded import SHARDED
 from markstep.conformance.verdict import Verdict
 from markstep.spec import SPEC_VERSION
 from markstep.spec.design import SOUND, Design
-from markstep.spec.invariants import broken_by
+from markstep.spec.invariants import SPMD, broken_by
 from markstep.spec.machine import ACTIONS
 from markstep.spec.state import Phase
 from markstep.spec.trace import SUFFIX, TraceError, read_trace
@@ -93,7 +94,8 @@ def check(
     run = Run(Player(factory, design, limit_s), design, profile, seed, most_failures, known)
     run.report.strict = strict
     try:
-        run.first(suite_programs() if suite else (), "of the suite")
+        able = "sharding" in run.player.adapter.capabilities
+        run.first(suite_programs(able) if suite else (), "of the suite")
         run.first(saved_programs(examples, design), "saved from earlier failures")
         run.generated(progress or (lambda done, total: None))
     except KeyboardInterrupt:
@@ -270,20 +272,22 @@ class Run:
 
     def _unseen(self) -> Iterator[str]:
         """Claims and actions that the run says nothing about."""
+        able = self.player.adapter.capabilities
         for id, count in self.watch.counts.items():
-            if not count.witnessed:
+            if not count.witnessed and ("sharding" in able or id not in SPMD):
                 yield f"{id}: its witness was never seen"
         for kind, rule in ACTIONS.items():
             needed = NEEDS.get(kind)
-            supported = needed is None or needed in self.player.adapter.capabilities
+            supported = needed is None or needed in able
             done = self.counts.actions.get(rule.id)
             if rule.phase == Phase.IDLE and supported and not (done and done.exercised):
                 yield f"{rule.id}: {kind.__name__} never occurred"
 
 
-def suite_programs() -> Iterator[Program]:
-    """The programs that are shipped: the golden traces, and old disagreements."""
-    for scenario in SCENARIOS:
+def suite_programs(sharding: bool = False) -> Iterator[Program]:
+    """The programs that are shipped: the golden traces, and old disagreements; ``sharding``: those
+    of several devices, too."""
+    for scenario in (*SCENARIOS, *(SHARDED if sharding else ())):
         yield tuple(step.action for step in scenario.steps)
     yield from REGRESSIONS.values()
 

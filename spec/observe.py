@@ -66,6 +66,8 @@ def abstract_state(state: State, record: Record) -> AbstractState:
 
 def _state_of_handle(state: State, row: int) -> AbstractState:
     status = state.buffers[row].status
+    if state.buffers[row].source:
+        return AbstractState.HOST
     if status == BufferStatus.VALUE:
         return AbstractState.DATA
     if status == BufferStatus.DELETED:

@@ -39,7 +39,7 @@ class BufferStatus(IntEnum):
 class AbstractState(StrEnum):
     """The state of a tensor as a maintainer names it (semantics.md §2.1)."""
 
-    HOST = "HOST"  # only a host copy
+    HOST = "HOST"  # only a host copy, or a buffer that fills itself from one
     IR = "IR"  # pending work
     LEAF = "LEAF"  # a device buffer seen through a leaf, not yet a handle
     LEAF_CLONED = "LEAFc"  # the same, borrowed from another record by clone

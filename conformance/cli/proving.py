@@ -14,7 +14,7 @@ from markstep.conformance.exit_codes import ExitCode
 from markstep.conformance.report.console import console, print_table
 from markstep.spec.alphabet import Bound
 from markstep.spec.design import Design
-from markstep.spec.invariants import CLAIMS, by_number
+from markstep.spec.invariants import CLAIMS, SPMD, by_number
 from markstep.spec.proofs.facts import FACTS, Fact
 from markstep.spec.proofs.obligations import PAYLOAD, Gap
 from markstep.spec.proofs.prove import Method, Outcome, Proof, Replay, in_words, prove, replay
@@ -59,6 +59,9 @@ def check_arguments(
         pick("prove", id, CLAIMS)
         if id in PAYLOAD:
             raise UsageError("prove", f"{id} is about the payload", "see `markstep explore`")
+        if id in SPMD:
+            advice = "see `markstep explore --families sharding`"
+            raise UsageError("prove", f"{id} is about SPMD mode, which is off in proofs", advice)
     for name, value in (("records", records), ("buffers", buffers)):
         if not 1 <= value <= LARGEST:
             raise UsageError(f"--{name}", f"{value} is not between 1 and {LARGEST}")

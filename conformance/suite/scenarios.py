@@ -225,7 +225,7 @@ LAZY_HOST = Scenario(
         Step(BARRIER, "DATA"),
         Step(v.ReadMany((T0,)), "DATA", value=(ONE_TO_FOUR,)),
     ),
-    "the parts about replicated and sharded uploads need several devices (SPMD)",
+    "the parts about replicated and sharded uploads are in `sharded`",
 )
 PARAMETER_ORDER = Scenario(
     "G12",
@@ -256,27 +256,9 @@ EMPTY_LIST = Scenario(
 
 NOT_IN_THIS_CORE = (
     Scenario(
-        "G10",
-        "Marking a tensor as sharded after it was traced",
-        "H-14",
-        left_out="there is no sharding on one plain device",
-    ),
-    Scenario(
-        "G11",
-        "Printing under SPMD truncates",
-        "H-16",
-        left_out="there is no sharding on one plain device; plain reads are in G06 and G08",
-    ),
-    Scenario(
         "G14",
         "One program, two devices",
         left_out="there is one device",
-    ),
-    Scenario(
-        "G15",
-        "Switching SPMD on between two runs of a program",
-        "H-11",
-        left_out="the mode is not part of this core",
     ),
 )
 

@@ -89,10 +89,11 @@ def arguments_fit_the_program(t: Step) -> bool:
     lambda t: isinstance(t.action, Lookup) and t.action.hit,
     why="The program of another graph computes another value, in silence.",
     broken=True,
+    hazards=("H-11",),
 )
 def equal_keys_mean_equal_programs(t: Step) -> bool:
-    """A cache hit gives a program that computes what the graph means."""
-    return not (isinstance(t.action, Lookup) and t.action.foreign)
+    """A cache hit gives a program that computes what the graph means, on the devices in use."""
+    return not (isinstance(t.action, Lookup) and (t.action.foreign or t.action.plain))
 
 
 @claim(

@@ -81,6 +81,7 @@ def values_survive_calls_that_return(t: Step) -> bool:
     lambda t: isinstance(t.action, Schedule | Collect) and t.before.call.kind in KEEPING,
     why="Printing must not change state.",
     broken=True,
+    hazards=("H-16",),
 )
 def only_forced_syncs_truncate(t: Step) -> bool:
     """Reading a list, warming up, hashing and running by key leave all pending work and the sources

@@ -12,7 +12,7 @@ from multiprocessing import get_context
 from time import monotonic
 
 from markstep.spec.design import Design
-from markstep.spec.invariants import CLAIMS, CLAIMS_IN_ORDER, Kind, Step
+from markstep.spec.invariants import CLAIMS, CLAIMS_IN_ORDER, SPMD, Kind, Step
 from markstep.spec.machine import AnyAction, step
 from markstep.spec.proofs.enumeration import check_by_enumeration
 from markstep.spec.proofs.instances import cases
@@ -76,7 +76,7 @@ class Proof:
 def provable(ids: Sequence[str]) -> list[str]:
     """The given claims, or all, and every claim about states: those hold each other up."""
     about = [c for c in CLAIMS_IN_ORDER if not ids or c.id in ids or c.kind == Kind.STATE]
-    return [c.id for c in about if c.id not in PAYLOAD]
+    return [c.id for c in about if c.id not in (*PAYLOAD, *SPMD)]
 
 
 def prove(

@@ -9,7 +9,6 @@ from markstep.spec.rules.transfer import succeed
 from markstep.spec.state import Call, CallKind, Phase, State, bit
 from markstep.spec.vocabulary import (
     AllowExecution,
-    DumpGraph,
     EvictCache,
     GraphHash,
     ReadMany,
@@ -100,11 +99,6 @@ def set_donor_config(s: State, a: SetDonorConfig, design: Design) -> None:
 def set_eager(s: State, a: SetEager, design: Design) -> None:
     """A32. From now on every op is computed at once, or not. What is pending stays so."""
     s.device.eager = a.flag
-    succeed(s)
-
-
-def dump_graph(s: State, a: DumpGraph, design: Design) -> None:
-    """A22. Looks at the current ir only; no lock, no transfer (§3.32)."""
     succeed(s)
 
 

@@ -5,7 +5,7 @@ Source: semantics.md §1.9 (Async), §3.54–3.55 (schedule), §3b (lock spans, 
 
 from dataclasses import dataclass
 
-from markstep.spec.design import Design, ErrorDelivery, MarkHost, Truncation
+from markstep.spec.design import Design, ErrorDelivery, Truncation
 from markstep.spec.evaluator import Value
 from markstep.spec.ir import Node
 from markstep.spec.rules.annotations import set_spec
@@ -22,9 +22,8 @@ from markstep.spec.rules.errors import (
 from markstep.spec.rules.sync import give_placeholder, return_from_call
 from markstep.spec.rules.tensors import bind, fresh_record
 from markstep.spec.rules.transfer import (
-    count_send,
-    drop_host,
     fill,
+    load,
     new_buffer,
     set_ir_none,
 )
@@ -158,23 +157,6 @@ def load_sources(s: State, design: Design) -> None:
     for row in rows(s.call.params):
         if s.buffers[row].source:
             load(s, row, design)
-
-
-def load(s: State, row: int, design: Design) -> None:
-    """A source fills its buffer record, in pieces. Under MarkHost.LOAD_NODE only this execution has
-    what was sent, and the next one sends it again."""
-    buffer = s.buffers[row]
-    s.payload.count("TensorToData")
-    s.payload.count_upload(buffer.shape, buffer.dtype, buffer.sharding)
-    count_send(s, buffer)
-    for record in s.records:
-        if record.live and record.host and record.handle == row:
-            count_send(s, record)
-            if design.load_drops_host:
-                drop_host(record)
-    if design.mark_host != MarkHost.LOAD_NODE:
-        buffer.source = False
-        fill(s, row, buffer.contents)
 
 
 def keep_recipe(s: State, row: int, recipe: tuple[IrKind, int, int, Node | None]) -> None:

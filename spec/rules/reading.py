@@ -6,11 +6,11 @@ Source: semantics.md §2.3.6–7 (get_buf, to_host), §3.39 (GetTensors), §3.49
 from dataclasses import dataclass
 
 from markstep.spec.design import Design, Validation
-from markstep.spec.rules.errors import crash, deliver, finish, is_absent, take_lock
+from markstep.spec.rules.errors import crash, deliver, finish, has_no_number, is_absent, take_lock
 from markstep.spec.rules.sharding import marked, send_pieces
-from markstep.spec.rules.transfer import drop_host, leaf_to_handle
+from markstep.spec.rules.transfer import drop_host, leaf_to_handle, succeed
 from markstep.spec.state import NONE, CallKind, Phase, Record, State, has
-from markstep.spec.vocabulary import BufferStatus, ErrorKind, IrKind, Sharding
+from markstep.spec.vocabulary import BufferStatus, DumpGraph, ErrorKind, IrKind, Sharding
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,3 +130,13 @@ def fetched(s: State) -> object:
         values.append(results.get(r) if in_graph else s.buffers[record.handle].contents)
     s.payload.count_download(arrays)
     return tuple(values)
+
+
+def dump_graph(s: State, a: DumpGraph, design: Design) -> None:
+    """A22. Looks at the current ir only; no lock, no transfer (§3.32)."""
+    read = 0
+    for name in a.tensors:
+        read |= s.record_of(name).reads
+    if has_no_number(s, read, design):  # A22.G1
+        return crash(s)
+    return succeed(s)

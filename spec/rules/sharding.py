@@ -21,7 +21,9 @@ from markstep.spec.rules.transfer import (
     fail,
     fill,
     leaf_with_source,
+    load,
     new_buffer,
+    placement,
     set_ir_none,
     succeed,
     upload,
@@ -47,9 +49,19 @@ def use_spmd(s: State, a: UseSpmd, design: Design) -> None:
     if not s.device.spmd and any([record.live for record in s.records]):  # A35.G1
         return fail(s, ErrorKind.REFUSED)
     # EFFECT
-    s.device.spmd = True
+    if not s.device.spmd:
+        s.device.spmd, s.device.seed = True, NONE
+        forget_scalars(s)
     # OBSERVE
     return succeed(s)
+
+
+def forget_scalars(s: State) -> None:
+    """The virtual device that stands for all has a scalar cache of its own, empty at first."""
+    for row, buffer in enumerate(s.buffers):
+        if buffer.cached:
+            buffer.cached = False
+            s.payload.forget_scalar(row)
 
 
 def read_annotation(s: State, a: ReadSpec, design: Design) -> None:
@@ -101,6 +113,8 @@ def marked(s: State, r: int, sharding: Sharding, done: bool) -> None:
 def mark_host_data(s: State, r: int, a: MarkSharding, design: Design) -> None:
     """The present host copy counts, whether or not it was sent before (§5.1.4)."""
     record = s.records[r]
+    if record.handle != NONE and s.buffers[record.handle].source:
+        return lay_anew(s, r, a, design)
     if design.mark_host == MarkHost.UPLOAD or (design.lazy_is_asked_for and not a.lazy):
         s.payload.count("VirtualDeviceUsage")
         value, right = record.host_value, record.host_right
@@ -117,14 +131,23 @@ def mark_host_data(s: State, r: int, a: MarkSharding, design: Design) -> None:
     return marked(s, r, a.sharding, True)
 
 
-def defer(s: State, record: Record, sharding: Sharding, design: Design) -> None:
-    """Host data becomes a leaf over a buffer record without a value. One that was not loaded yet
-    is only laid out anew, also for those who read it already."""
+def lay_anew(s: State, r: int, a: MarkSharding, design: Design) -> None:
+    """A source that was not loaded yet is only laid out anew, also for those who read it already;
+    a mark that is not lazy loads it."""
+    record = s.records[r]
     row = record.handle
-    if row != NONE and s.buffers[row].source:
-        s.buffers[row].sharding = sharding
-        set_hint(s, record, sharding)
-        return
+    if contradicts(record.spec, a.sharding):  # A36.G4
+        return fail(s, ErrorKind.CONFLICT)
+    s.buffers[row].sharding = a.sharding
+    record.spec = a.sharding
+    set_hint(s, record, a.sharding)
+    if design.lazy_is_asked_for and not a.lazy:
+        load(s, row, design)
+    return marked(s, r, a.sharding, True)
+
+
+def defer(s: State, record: Record, sharding: Sharding, design: Design) -> None:
+    """Host data becomes a leaf over a buffer record without a value."""
     set_ir_none(record)
     leaf_with_source(s, record, sharding, design)
     if design.mark_host == MarkHost.STUB:
@@ -191,6 +214,7 @@ def bind_data(s: State, a: BindData, design: Design) -> None:
     buffer = s.buffers[row]
     drop_host(record)
     record.truth, record.defined = s.payload.host_array(a.value), True
+    buffer.sharding = placement(s, buffer.sharding)
     fill(s, row, record.truth)
     buffer.right = True
     s.payload.count("TensorToData")

@@ -104,13 +104,19 @@ def create_placeholder(s: State, a: CreatePlaceholder, design: Design) -> None:
     """A02. A handle without a value that nothing will fill (semantics.md §1.3, origin iii)."""
     # EFFECT
     record = fresh_record(s, a.shape, a.dtype)
-    record.handle = new_buffer(s, a.shape, a.dtype)
-    if design.marks_stubs:
-        s.buffers[record.handle].sharding = placement(s, Sharding.NONE)
+    record.handle = new_stub(s, record, design)
     record.defined = False
     bind(s, a.out, record)
     # OBSERVE
     succeed(s)
+
+
+def new_stub(s: State, record: Record, design: Design) -> int:
+    """A buffer record that nothing will fill, laid out as its tensor is annotated (D41)."""
+    row = new_buffer(s, record.shape, record.dtype)
+    if design.marks_stubs:
+        s.buffers[row].sharding = placement(s, record.spec)
+    return row
 
 
 def apply(s: State, a: Apply, design: Design) -> None:
@@ -331,7 +337,7 @@ def clear_pending(s: State, a: ClearPending, design: Design) -> None:
         if record.handle != NONE or record.ir == IrKind.NONE:
             continue
         if record.ir != IrKind.LEAF:
-            record.handle = new_buffer(s, record.shape, record.dtype)
+            record.handle = new_stub(s, record, design)
             record.defined, record.error = False, 0
         elif record.is_cloned and design.clear_pending_keeps_borrow:
             continue

@@ -4,7 +4,7 @@ Source: semantics.md §2.3 (reads that mutate), §2.4 (writes). These are not ac
 every rule that touches a tensor goes through them.
 """
 
-from markstep.spec.design import Design, OwnerSlot, TraceHost
+from markstep.spec.design import Design, MarkHost, OwnerSlot, TraceHost
 from markstep.spec.evaluator import Value
 from markstep.spec.state import NO_OWNER, NONE, Buffer, Record, State, bit, rows
 from markstep.spec.vocabulary import BufferStatus, DType, ErrorKind, IrKind, Sharding
@@ -93,6 +93,23 @@ def fill(s: State, row: int, value: Value | None) -> None:
     buffer.status = BufferStatus.VALUE
     buffer.contents = value
     buffer.number = s.payload.number()
+
+
+def load(s: State, row: int, design: Design) -> None:
+    """A source fills its buffer record, in pieces. Under MarkHost.LOAD_NODE only this execution has
+    what was sent, and the next one sends it again."""
+    buffer = s.buffers[row]
+    s.payload.count("TensorToData")
+    s.payload.count_upload(buffer.shape, buffer.dtype, buffer.sharding)
+    count_send(s, buffer)
+    for record in s.records:
+        if record.live and record.host and record.handle == row:
+            count_send(s, record)
+            if design.load_drops_host:
+                drop_host(record)
+    if design.mark_host != MarkHost.LOAD_NODE:
+        buffer.source = False
+        fill(s, row, buffer.contents)
 
 
 def own(s: State, row: int, record: Record, design: Design) -> None:

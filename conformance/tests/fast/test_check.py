@@ -136,7 +136,8 @@ def test_earlier_failures_come_first(tmp_path: Path) -> None:
     saved = list(saved_programs(tmp_path, TORCH_XLA_2_9))
     assert len(saved) == len(report.failures) > 0
     assert list(saved_programs(tmp_path, SOUND)) == []
-    again = check("model", design=TORCH_XLA_2_9, profile="tiny", seed=4, examples=tmp_path)
+    options = {"design": TORCH_XLA_2_9, "examples": tmp_path, "most_failures": 100}
+    again = check("model", profile="tiny", seed=4, **options)
     assert f"programs saved from earlier failures that came first: {len(saved)}" in again.notes
     assert {f.id for f in report.failures} <= {f.id for f in again.failures}
 
