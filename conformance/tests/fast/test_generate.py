@@ -66,7 +66,7 @@ def test_an_opening_is_not_disturbed(motif: Motif) -> None:
         state = perform(state, program[-1], SOUND) or state
     rest = iter([type(action) for action in motif(Roles(*map(v.TensorName, range(4)), True))])
     began = next(i for i, action in enumerate(program) if isinstance(action, v.CreateFromHost))
-    done = [type(action) for action in program[began + 2 :]]
+    done = [type(action) for action in program[began + 2 : -1]]  # the last may come behind it
     assert all(kind in rest for kind in done)  # a subsequence: the steps that are possible
 
 
