@@ -1,6 +1,7 @@
 """The manual is true: what it tells the reader to type works and prints what it shows."""
 
 import os
+import re
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -8,6 +9,8 @@ from typing import Any
 
 import manual
 import pytest
+
+from markstep.conformance.cli import app as cli
 
 DOCS = Path(__file__).resolve().parents[3] / "docs"
 pytestmark = pytest.mark.skipif(not DOCS.exists(), reason="not run in a checkout of the repository")
@@ -72,3 +75,16 @@ def test_an_unknown_shell_is_a_mistake(markstep: Callable[..., Any]) -> None:
     code, out, err = markstep("completion", "bsh")
     assert (code, out) == (2, "")
     assert err == "markstep: completion: unknown shell 'bsh'; did you mean 'bash'?\n"
+
+
+def test_the_page_of_the_command_line_has_the_options_that_help_has(
+    markstep: Callable[..., Any],
+) -> None:
+    page = (DOCS / "reference/command-line.md").read_text("utf-8")
+    report = set(re.findall(r"(?m)^\| `(--[\w-]+)`", page.partition("## Options of a report")[2]))
+    for part in re.split(r"(?m)^## ", page)[1 : len(cli.EXAMPLES) + 1]:
+        listed = set(re.findall(r"(?m)^\| `(--[\w-]+)`", part))
+        listed |= report if "options of a report" in part else set()
+        verb = part.split()[0]
+        helped = set(re.findall(r"│ (--[\w-]+)", markstep(verb, "--help")[1]))
+        assert listed == helped - {"--help"}, verb
