@@ -35,6 +35,7 @@ pin = default.pin
 clear_pending = default.clear_pending
 clear_sharding = default.clear_sharding
 describe = default.describe
+donate = default.donate
 dump_graph = default.dump_graph
 evict = default.evict
 full = default.full
@@ -85,6 +86,7 @@ __all__ = [
     "clear_sharding",
     "default",
     "describe",
+    "donate",
     "dump_graph",
     "evict",
     "explain_donation",

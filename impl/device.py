@@ -163,6 +163,9 @@ def _commit(ctx: Context, execution: Execution, results: Sequence[Array]) -> Non
         placeholder.value = value
         placeholder.recipe = None
     delete(execution.donors)
+    for donor in execution.donors:
+        step = ctx.counters["MarkStep"]
+        donor.gone = f"was donated to execution {execution.number} in step {step}"
     execution.arguments.clear()
     if execution.program.layouts:
         ctx.count("ExecuteReplicated", execution.counted)

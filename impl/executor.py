@@ -10,7 +10,17 @@ import jax
 import numpy as np
 import numpy.typing as npt
 
-from markstep.impl import device, donation, eager, hlo, inspection, randomness, reading, trace
+from markstep.impl import (
+    device,
+    donation,
+    eager,
+    giving,
+    hlo,
+    inspection,
+    randomness,
+    reading,
+    trace,
+)
 from markstep.impl.aval import Aval, HostArray, aval_of, host_array
 from markstep.impl.context import Context, Inject, InlineScalars
 from markstep.impl.errors import bad_argument
@@ -204,6 +214,16 @@ class Executor(ProgramCalls, SpmdCalls, Inquiry):
         (record,) = self._records([tensor])
         with self._ctx.lock:
             return donation.mark(self._ctx, record, flag)
+
+    def donate(self, tensor: Tensor, *, strict: bool = False) -> None:
+        """Give the tensor up: the next barrier that reads its buffer may consume it.
+
+        Every later use raises, with the line of this call. ``strict``: refused if another tensor
+        shows the buffer.
+        """
+        (record,) = self._records([tensor])
+        with self._ctx.lock:
+            giving.give(self._ctx, record, strict=strict)
 
     def set_donor_config(self, flag: bool = True) -> None:
         """Honour the marks of ``set_donation`` also where ``sync`` is off."""

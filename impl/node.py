@@ -64,6 +64,7 @@ class Buffer(Node):
         "_number",
         "deleted",
         "donate",
+        "gone",
         "layout",
         "owner",
         "read_only",
@@ -85,6 +86,7 @@ class Buffer(Node):
         self.deleted = False
         self.read_only = False
         self.donate = False
+        self.gone = ""
         self._number = 0
 
     @property

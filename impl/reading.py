@@ -67,7 +67,7 @@ def download(ctx: Context, record: Record, buffer: Buffer) -> HostArray:
         return buffer.source.copy()
     if value is None:
         what = "was donated away" if buffer.deleted else "will never be filled"
-        text = f"the buffer of {names([record.id])} {what}"
+        text = f"the buffer of {names([record.id])} {buffer.gone or what}"
         raise ExecutorError(ErrorKind.NO_VALUE, text)
     if buffer.layout is not None:
         ctx.count("ReplicateShardedData")

@@ -158,7 +158,8 @@ def require_values(outputs: list[Record], graph: Graph) -> None:
         if buffer.is_stub:
             text = f"{what} {buffer.aval} will never have a value"
             raise ExecutorError(ErrorKind.UNMATERIALIZED, text)
-    raise ExecutorError(ErrorKind.DELETED, f"{what} {lacking[0].aval} was donated away")
+    gone = lacking[0].gone or "was donated away"
+    raise ExecutorError(ErrorKind.DELETED, f"{what} {lacking[0].aval} {gone}")
 
 
 def collect(ctx: Context, records: list[Record], *, force: bool) -> None:
