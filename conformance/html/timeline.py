@@ -21,7 +21,7 @@ SmallStep: TypeAlias = tuple[State, AnyAction, State]
 """Before, action, after."""
 
 MEANS: dict[AbstractState, str] = {
-    AbstractState.HOST: "only a host copy",
+    AbstractState.HOST: "only a host copy, or a buffer that fills itself from one",
     AbstractState.IR: "pending work",
     AbstractState.LEAF: "a device buffer seen through a leaf, not yet a handle",
     AbstractState.LEAF_CLONED: "the same, borrowed from another record by clone",
