@@ -3,6 +3,8 @@
 Everything is asked of the law: the program is run once more under the design it was judged by.
 """
 
+import inspect
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -21,17 +23,10 @@ SmallStep: TypeAlias = tuple[State, AnyAction, State]
 """Before, action, after."""
 
 MEANS: dict[AbstractState, str] = {
-    AbstractState.HOST: "only a host copy, or a buffer that fills itself from one",
-    AbstractState.IR: "pending work",
-    AbstractState.LEAF: "a device buffer seen through a leaf, not yet a handle",
-    AbstractState.LEAF_CLONED: "the same, borrowed from another record by clone",
-    AbstractState.DATA: "a handle with a value",
-    AbstractState.PENDING: "a placeholder that a running execution will fill",
-    AbstractState.STUB: "a placeholder that nothing will fill",
-    AbstractState.GONE: "a handle or leaf whose buffer was donated away",
-    AbstractState.DEAD: "no handle, no ir, no host copy: the value is lost",
+    AbstractState(value): text
+    for value, text in re.findall(r'= "(\w+)"  # (.*)', inspect.getsource(AbstractState))
 }
-"""As in the vocabulary."""
+"""What the vocabulary says of each state, in the comment behind it: there is one text."""
 
 
 @dataclass(frozen=True, slots=True)
