@@ -74,7 +74,7 @@ def take_earlier(matrix: Matrix, path: Path) -> None:
         matrix.take(json.loads(path.read_text(encoding="utf-8")))
     except OSError as error:
         raise UsageError(f"--resume {path}", error.strerror or str(error), "check it") from error
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         what = "is not the JSON of a matrix"
         raise UsageError(f"--resume {path}", what, "give what --json has written") from error
 

@@ -130,6 +130,17 @@ def test_a_mistake_of_the_user_is_one_line(
     assert what in err and err.count("\n") == 1
 
 
+@pytest.mark.parametrize("text", ["", "[]", "{}", "null", "[" * 100_000, '{"profile": 1}', "ÿ"])
+def test_what_is_no_matrix_is_told_in_one_line(
+    markstep: Markstep, tmp_path: Path, text: str
+) -> None:
+    path = tmp_path / "matrix.json"
+    path.write_text(text, encoding="latin-1")
+    code, out, err = markstep("mutants", "--only", "M64", "--resume", str(path))
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert "not the JSON of a matrix" in err
+
+
 def test_a_matrix_goes_on_from_an_earlier_one() -> None:
     earlier = matrix_of(("M01", Fate.KILLED), ("M03", Fate.UNDECIDED)).to_json()
     matrix = Matrix([CATALOGUE["M01"], CATALOGUE["M03"]], ["random"], Terms())
