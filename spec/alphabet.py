@@ -46,6 +46,16 @@ class Bound:
     """An execution ends only where the moment can matter (`end_matters`)."""
 
 
+def middle_room(bound: Bound, design: Design) -> int:
+    """Buffer records that may be in use in the middle of a call.
+
+    With placeholders before the lock, a call that raises can there have more of them than before
+    and after it.
+    """
+    early = design.truncation == Truncation.AT_EXTRACT
+    return bound.buffers + early * bound.records
+
+
 SYNCING = (
     v.Sync,
     v.SyncLive,

@@ -4,7 +4,15 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Protocol, TypeAlias
 
-from markstep.spec.alphabet import Bound, cost, ends_are_tried, moves, partitioned, syncs
+from markstep.spec.alphabet import (
+    Bound,
+    cost,
+    ends_are_tried,
+    middle_room,
+    moves,
+    partitioned,
+    syncs,
+)
 from markstep.spec.canonical import canonical, pack, tensors_in_order, unpack
 from markstep.spec.design import Design
 from markstep.spec.invariants import CLAIMS, Claim, Step
@@ -52,8 +60,8 @@ class Expansion:
     """(number of the move, its cost, whether it began a call, packed state that it leads to)."""
     transitions: int = 0
     bound_hit: bool = False
-    violated: list[tuple[str, int, int]] = field(default_factory=list)
-    """(claim, number of the move, how many steps after it)."""
+    violated: list[tuple[str, int, int, int]] = field(default_factory=list)
+    """(claim, number of the move, its cost, how many steps it took)."""
     witnessed: set[str] = field(default_factory=set)
 
 
@@ -70,18 +78,28 @@ def expand(task: Expand) -> Expansion:
             continue
         path: Path = ()
         while after is not None:
-            path = (*path, action)
-            judge(
-                Step(before, action, after, task.design), number, len(path), found, pending, unseen
-            )
             following = only_move(after, task)
+            if not within(after, task, in_the_middle=following is not None):
+                found.bound_hit, after = True, None
+                break
+            path = (*path, action)
+            judge(Step(before, action, after, task.design), number, path, found, pending, unseen)
             if following is None:
                 break
             before, action = after, following
             after = step(before, action, task.design)
         if after is not None:
-            reach(after, number, path[0], task.bound, found)
+            key = pack(canonical(after))
+            found.successors.append((number, cost(path[0]), syncs(path[0]), key))
     return found
+
+
+def within(state: State, search: Searched, in_the_middle: bool) -> bool:
+    """Whether a state is small enough to go on from."""
+    bound = search.bound
+    room = middle_room(bound, search.design) if in_the_middle else bound.buffers
+    live = sum(record.live for record in state.records)
+    return live <= bound.records and buffers_in_use(state).bit_count() <= room
 
 
 def only_move(state: State, search: Searched) -> AnyAction | None:
@@ -94,7 +112,7 @@ def only_move(state: State, search: Searched) -> AnyAction | None:
 def judge(
     seen: Step,
     move: int,
-    length: int,
+    path: Path,
     found: Expansion,
     pending: list[Claim],
     unseen: list[Claim],
@@ -103,20 +121,10 @@ def judge(
     found.transitions += 1
     for claim in [claim for claim in pending if not claim.predicate(seen)]:
         pending.remove(claim)
-        found.violated.append((claim.id, move, length))
+        found.violated.append((claim.id, move, cost(path[0]), len(path)))
     for claim in [claim for claim in unseen if claim.witness(seen)]:
         unseen.remove(claim)
         found.witnessed.add(claim.id)
-
-
-def reach(state: State, move: int, action: AnyAction, bound: Bound, found: Expansion) -> None:
-    """Note a successor, if it is small enough to go on from."""
-    live = sum(record.live for record in state.records)
-    if live <= bound.records and buffers_in_use(state).bit_count() <= bound.buffers:
-        form = canonical(state)
-        found.successors.append((move, cost(action), syncs(action), pack(form)))
-    else:
-        found.bound_hit = True
 
 
 def continued(state: State, move: int, search: Searched) -> tuple[Path, State]:

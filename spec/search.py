@@ -10,7 +10,7 @@ from collections import deque
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from markstep.spec.alphabet import Bound
+from markstep.spec.alphabet import Bound, cost
 from markstep.spec.canonical import canonical, pack, unpack
 from markstep.spec.design import Design
 from markstep.spec.expand import Expand, Expansion, continued, readable
@@ -19,6 +19,7 @@ from markstep.spec.invariants import CLAIMS_IN_ORDER
 from markstep.spec.machine import AnyAction
 from markstep.spec.state import State
 
+FAR = 1 << 30
 PAGES = Path("/proc/self/statm")
 
 
@@ -99,8 +100,15 @@ class Search:
         return old is not None and self.calls[old] <= calls
 
     def rise(self) -> None:
-        """Visit what paths of the present length lead to, as far as the bound on states allows."""
-        for entry in list(self.rising):
+        """Visit what paths of the present length lead to, as far as the bound on states allows.
+
+        Those with fewer calls come first, and all that they lead to: so nothing is visited that is
+        also reached by as short a path with fewer calls.
+        """
+        if self.now:
+            return
+        fewest = min((calls for _, calls in self.rising), default=0)
+        for entry in [entry for entry in self.rising if entry[1] == fewest]:
             if not self.known(*entry):
                 if self.full():
                     return
@@ -119,6 +127,11 @@ class Search:
     def done(self) -> bool:
         """Nothing is left to expand."""
         return not (self.now or self.rising or self.later)
+
+    @property
+    def nodes(self) -> int:
+        """Nodes that were visited."""
+        return len(self.keys)
 
     @property
     def expanded(self) -> int:
@@ -142,7 +155,9 @@ class Search:
     def tasks(self, numbers: list[int]) -> list[Expand]:
         """The nodes to expand, and the claims that still have to be looked at."""
         result, bound = self.result, self.result.bound
-        pending = tuple(c.id for c in CLAIMS_IN_ORDER if c.id not in result.counterexamples)
+        shortest = {id: sum(map(cost, path)) for id, path in result.counterexamples.items()}
+        # A move that costs nothing may show the same by a shorter program.
+        pending = tuple(c.id for c in CLAIMS_IN_ORDER if shortest.get(c.id, FAR) > result.depth)
         unseen = tuple(result.unwitnessed)
         last = bound.actions is not None and result.depth >= bound.actions
         common = (result.design, bound, pending, unseen, last)
@@ -155,9 +170,10 @@ class Search:
         result.transitions += found.transitions
         result.bound_hit = result.bound_hit or found.bound_hit
         result.witnessed.update(found.witnessed)
-        for id, move, length in found.violated:
-            if id not in result.counterexamples:
-                path = (*self.path(number), *self.steps(number, move)[:length])
+        for id, move, price, steps in found.violated:
+            known = result.counterexamples.get(id)
+            if known is None or result.depth + price < sum(map(cost, known)):
+                path = (*self.path(number), *self.steps(number, move)[:steps])
                 result.counterexamples[id] = readable(path, result.design)
         limited = result.bound.syncs is not None
         for move, price, begun, key in found.successors:

@@ -21,7 +21,9 @@ from time import monotonic, process_time
 
 from markstep.conformance.benchmarks.promela import texts
 from markstep.spec.alphabet import Bound
-from markstep.spec.compiled.levels import Stepper, Steps, search
+from markstep.spec.compiled.exploring import LevelSearch, go_on
+from markstep.spec.compiled.judge import Judge
+from markstep.spec.compiled.levels import Stepper, Steps
 from markstep.spec.compiled.on_c import NoCompiler, compiler
 from markstep.spec.compiled.program import Program
 from markstep.spec.compiled.steps_c import CStepper
@@ -62,12 +64,14 @@ def generated(name: str, program: Program, make: Callable[[Program], Steps]) -> 
     """The generated step: once to make the code, once to measure."""
     started = monotonic()
     stepper = make(program)
-    search(program, stepper=stepper)
+    go_on(LevelSearch(program, stepper, Judge(program, ())))
     making = monotonic() - started
+    search = LevelSearch(program, stepper, Judge(program, ()))
     started, used = monotonic(), process_time()
-    found, _ = search(program, stepper=stepper)
+    go_on(search)
     wall, processor = monotonic() - started, process_time() - used
-    return Line(name, found.states, wall, processor, found.bytes / found.states, making - wall)
+    states = search.result.states
+    return Line(name, states, wall, processor, search.bytes / states, making - wall)
 
 
 def spin(program: Program) -> Iterator[Line]:

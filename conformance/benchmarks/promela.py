@@ -45,7 +45,7 @@ def step_text(program: Program) -> tuple[str, int]:
                 numbers[step] = len(numbers)
                 parts.append(function(f"step{numbers[step]}", step))
         case = len(cases)
-        parts.append(function(f"guards{case}", code.guards))
+        parts.append(function(f"guards{case}", code.ways))
         cases.append(take_text(case, code, numbers))
     most = max(len(code.moves) for code in program.made.values())
     widest = max(len(step.outputs) for step in numbers)

@@ -5,9 +5,9 @@ from pathlib import Path
 from time import monotonic
 
 from markstep.conformance.changes import diff_states
+from markstep.conformance.cli.engines import RULES, Searched, search_with
 from markstep.conformance.cli.interrupts import Interrupts
 from markstep.conformance.cli.searchfiles import (
-    Keeper,
     SearchFiles,
     Tell,
     emit_programs,
@@ -22,7 +22,6 @@ from markstep.spec import SPEC_VERSION
 from markstep.spec.alphabet import Bound
 from markstep.spec.design import Design
 from markstep.spec.estimate import estimated_nodes
-from markstep.spec.explore import go_on
 from markstep.spec.invariants import CLAIMS, GRAPH_CLAIMS, GraphClaim, by_number
 from markstep.spec.invariants.keys import Violation
 from markstep.spec.machine import AnyAction, step
@@ -43,23 +42,14 @@ def explore_report(
     tell: Tell,
     files: SearchFiles | None = None,
     command: str = "",
+    engine: str = RULES,
 ) -> Report:
     """Explore, and report on the given claims; on all of them if none is given."""
     if claims and all(id in GRAPH_CLAIMS for id in claims):
         return graph_report(design, claims)
     files = files or SearchFiles()
-    search, keep = files.begin(design, bound), Keeper(files)
-    most = bound.actions
-
-    def watch(search: Search) -> bool:
-        nodes = estimated_nodes(search.result.levels, most)
-        tell(search.expanded, None if nodes is None else max(nodes, len(search.keys)))
-        keep(search)
-        return interrupts.asked
-
     with Interrupts() as interrupts:
-        go_on(search, watch)
-        files.keep(search)
+        search = search_with(engine, design, bound, files, tell, interrupts)
     result = search.result
     wanted = claims or sorted([*CLAIMS, *GRAPH_CLAIMS], key=by_number)
     report = report_of(result, [id for id in wanted if id in CLAIMS])
@@ -68,24 +58,24 @@ def explore_report(
     report.interrupted = interrupts.asked and files.kept is None
     if not result.exhausted:
         report.notes += remaining(search, files.kept)
-    if files.emit is not None and not interrupts.asked:
+    if isinstance(search, Search) and files.emit is not None and not interrupts.asked:
         emit_programs(search, files.emit, report, tell)
     if files.page is not None and not interrupts.asked:
-        write_page(search, files.page, command)
+        write_page(result, files.page, command)
     if claims:
         unseen = [id for id in claims if id in result.unwitnessed]
         report.vacuous = [f"{id}: no state within the bound exercises its premise" for id in unseen]
-    if files.html is not None:
+    if isinstance(search, Search) and files.html is not None:
         write_walk(search, files.html, report, command, tell)
     return report
 
 
-def remaining(search: Search, kept: Path | None) -> Iterator[str]:
+def remaining(search: Searched, kept: Path | None) -> Iterator[str]:
     """What a search that was cut short has left, and how to go on."""
     result = search.result
     nodes = estimated_nodes(result.levels, result.bound.actions)
     if nodes is not None:
-        share = search.expanded / max(nodes, len(search.keys))
+        share = search.expanded / max(nodes, search.nodes)
         hours = result.seconds * (1 / max(share, 1e-9) - 1) / 3600
         yield f"estimate: {share:.1%} of the states are expanded, the rest would take {hours:.1f} h"
     if kept is not None:

@@ -37,6 +37,9 @@ def explore(
         int,
         Parameter(converter=whole, help="Processes that search; the result does not depend on it."),
     ] = 1,
+    engine: Annotated[
+        str, Parameter(help="rules, or code that is made of them: numpy, jax, c (fast).")
+    ] = "rules",
     claim: Annotated[
         list[str] | None, Parameter(help="Only these invariants.", negative="")
     ] = None,
@@ -69,7 +72,7 @@ def explore(
     }
     paths = {"checkpoint": checkpoint, "resume": resume, "emit": emit_tests, "page": write}
     outputs = with_traces(reported, out)
-    return explore_verb(design, limits, families or [], claim or [], paths, outputs)
+    return explore_verb(design, limits, families or [], claim or [], paths, outputs, engine)
 
 
 def refine(

@@ -19,7 +19,7 @@ from markstep.conformance.report.pages import explored_page
 from markstep.spec.alphabet import Bound
 from markstep.spec.checkpoint import CheckpointError, law, load, save
 from markstep.spec.design import Design
-from markstep.spec.search import Search
+from markstep.spec.search import Exploration, Search
 from markstep.spec.space import Space
 from markstep.spec.trace import SUFFIX, Trace, dumps
 
@@ -110,9 +110,9 @@ def emit_programs(search: Search, directory: Path, report: Report, tell: Tell) -
         report.notes.append(f"not taken: {number} moves, because {why.value}")
 
 
-def write_page(search: Search, page: Path, command: str) -> None:
+def write_page(result: Exploration, page: Path, command: str) -> None:
     """The result as a page of the manual."""
-    write_atomically(page, explored_page(search.result, command))
+    write_atomically(page, explored_page(result, command))
 
 
 def write_walk(search: Search, page: Path, report: Report, command: str, tell: Tell) -> None:

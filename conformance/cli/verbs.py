@@ -123,10 +123,13 @@ def explore_verb(
     claims: list[str],
     paths: dict[str, Path | None],
     outputs: Outputs,
+    engine: str,
 ) -> ExitCode:
     """`markstep explore`. ``paths``: fields of SearchFiles."""
+    from markstep.conformance.cli.engines import ENGINES, RULES, check_engine
     from markstep.conformance.cli.exploration import explore_report
     from markstep.conformance.cli.searchfiles import SearchFiles
+    from markstep.spec.compiled.on_c import NoCompiler
     from markstep.spec.invariants import CLAIMS, GRAPH_CLAIMS
 
     law = the_design(design)
@@ -138,9 +141,15 @@ def explore_verb(
     outputs.check()
     if not claims or any(claim in CLAIMS for claim in claims):  # states are visited
         files.html, outputs = outputs.html, replace(outputs, html=None)
+    try:
+        check_engine(pick("--engine", engine, ENGINES), files, bound, law)
+    except NoCompiler as error:
+        complain(f"--engine {engine}: {error}")
+        return ExitCode.ERROR
     command = again(
         "explore",
         design=design,
+        engine=None if engine == RULES else engine,
         **limits,
         families=families or None,
         claim=claims or None,
@@ -150,7 +159,7 @@ def explore_verb(
         write=files.page,
     )
     with Progress("states") as progress:
-        report = explore_report(law, bound, claims, progress, files, command)
+        report = explore_report(law, bound, claims, progress, files, command, engine)
     report.again = command
     return finish(report, outputs)
 

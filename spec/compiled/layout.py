@@ -34,6 +34,8 @@ CONTROL = ("call.phase", "execution.running", "device.crashed")
 """What says which moves there are; together they are the first byte."""
 WORD = 8
 """A packed state is a whole number of words of so many bytes."""
+MOST_ROWS = 8
+"""A mask of rows has room in a byte."""
 IMPLIED = ("live", "id")
 """Fields of a record that are not stored."""
 
@@ -57,6 +59,8 @@ class Layout:
 
     records: int
     buffers: int
+    counted: bool = False
+    """The last byte says how many calls there were on the way to the state."""
     _places: dict[str, Place] = field(default_factory=dict, compare=False)
 
     @property
@@ -139,7 +143,7 @@ class Layout:
     @property
     def size(self) -> int:
         """Bytes of a packed state."""
-        return -(-self.bytes // WORD) * WORD
+        return -(-(self.bytes + self.counted) // WORD) * WORD
 
 
 SORTS = {

@@ -1,77 +1,85 @@
-"""Breadth-first search with the generated step on numpy: levels of packed states.
-
-It visits the same states in the same levels as `markstep.spec.explore`.
-"""
+"""The generated step on blocks of packed states: everything that can come next, with numpy."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from time import monotonic
 from typing import Any, Protocol
 
 import numpy as np
 
 from markstep.spec.compiled import on_numpy
 from markstep.spec.compiled.kernel import Kernel
-from markstep.spec.compiled.layout import WORD, initial
+from markstep.spec.compiled.layout import WORD
 from markstep.spec.compiled.moves import Case
 from markstep.spec.compiled.on_numpy import BLOCK, Bytes
-from markstep.spec.compiled.program import Program
+from markstep.spec.compiled.program import CaseCode, Program
 from markstep.spec.compiled.visited import Flags, Visited, Words
 
 Columns = Callable[[Bytes], list[Any]]
 
 
-@dataclass
-class Found:
-    """What a search has seen."""
+@dataclass(frozen=True)
+class Limit:
+    """Moves that are not made any more."""
 
-    states: int = 0
-    transitions: int = 0
-    """Steps between different packed states; steps that end in the same way count once."""
-    depth: int = 0
-    exhausted: bool = False
-    bound_hit: bool = False
-    seconds: float = 0.0
-    bytes: int = 0
-    """Memory of the set of states."""
+    last: bool = False
+    """Those that make programs longer."""
+    quiet: bool = False
+    """Those that begin a call."""
+
+    def leaves_out(self, code: CaseCode) -> list[bool]:
+        """For each move whether it is not made."""
+        costs = [self.last and move.cost > 0 for move in code.moves]
+        calls = [self.quiet and move.calls > 0 for move in code.moves]
+        return [a or b for a, b in zip(costs, calls, strict=True)]
+
+
+NO_LIMIT = Limit()
 
 
 @dataclass
 class CaseRun:
     """The kernels of a case, ready to run."""
 
-    guards: Columns
+    code: CaseCode
+    ways: Columns
     steps: list[Columns]
-    costs: list[int]
-    spare: list[int]
 
 
 @dataclass
 class Pile:
-    """What moves have led to, before it is renamed."""
+    """What moves of one cost have led to, before it is renamed."""
 
     fields: list[Bytes] = field(default_factory=list)
+    """Every field, then what is watched."""
+    calls: list[Any] = field(default_factory=list)
+    ways: list[Any] = field(default_factory=list)
     moves: list[Any] = field(default_factory=list)
     origins: list[Any] = field(default_factory=list)
 
-    def put(self, number: int, origin: Any, fields: list[Any], outside: Any) -> None:
-        """Add what one move leads to, but what needs more rows than there are."""
-        table = np.empty((len(fields), len(origin)), np.uint8)
+    def put(self, number: int, calls: int, ways: Any, origins: Any, fields: list[Any]) -> bool:
+        """Add what one move leads to. Whether some of it needs more rows than there are."""
+        *fields, outside = fields
+        table = np.empty((len(fields), len(origins)), np.uint8)
         for i, values in enumerate(fields):
             table[i] = values
-        if np.any(outside):
-            inside = np.logical_not(np.broadcast_to(outside, len(origin)))
-            table, origin = table[:, inside], origin[inside]
+        out = bool(np.any(outside))
+        if out:
+            inside = np.logical_not(np.broadcast_to(outside, len(origins)))
+            table, origins, ways = table[:, inside], origins[inside], ways[inside]
         self.fields.append(table)
-        self.moves.append(np.full(len(origin), number))
-        self.origins.append(origin)
+        self.ways.append(ways)
+        self.calls.append(np.full(len(origins), calls, np.uint8))
+        self.moves.append(np.full(len(origins), number, np.uint32))
+        self.origins.append(origins)
+        return out
 
-    def together(self) -> tuple[Bytes, Any, Any]:
-        """(fields, numbers of moves, positions of the states before)."""
+    def together(self) -> tuple[Bytes, tuple[Any, Any, Any, Any]]:
+        """(fields, (numbers of moves, positions of the states before, ways, calls))."""
+        lists = (self.moves, self.origins, self.ways, self.calls)
         if len(self.fields) == 1:
-            return self.fields[0], self.moves[0], self.origins[0]
-        table = np.concatenate(self.fields, axis=1)
-        return table, np.concatenate(self.moves), np.concatenate(self.origins)
+            return self.fields[0], (lists[0][0], lists[1][0], lists[2][0], lists[3][0])
+        rest = [np.concatenate(some) for some in lists]
+        return np.concatenate(self.fields, axis=1), (rest[0], rest[1], rest[2], rest[3])
 
 
 @dataclass(frozen=True)
@@ -85,6 +93,13 @@ class Successors:
     """The position of the state before."""
     states: Words
     """The state after."""
+    ways: Any
+    """How many actions of the alphabet are this step."""
+    calls: Any
+    """How many calls each step begins."""
+    seen: list[tuple[int, int]]
+    """For each bit that is watched and still wanted, a step that shows it: (bit, position of the
+    state before)."""
 
 
 class Passing:
@@ -119,10 +134,12 @@ class Steps(Protocol):
     passing: Passing
     outside: bool
     """Some step has led out of the bound."""
+    wanted: Any
+    """The bits of what is watched that are still of interest."""
     set_of_states: type[Visited]
     """What keeps the states."""
 
-    def successors(self, states: Words) -> Iterator[Successors]:
+    def successors(self, states: Words, limit: Limit = NO_LIMIT) -> Iterator[Successors]:
         """Everything that can come next."""
 
 
@@ -141,17 +158,17 @@ class Stepper:
     def __post_init__(self) -> None:
         self.passing = Passing(self.program)
         self.outside = False
+        self.wanted = np.full(self.program.watch.size, 255, np.uint8)
 
     def case(self, case: Case) -> CaseRun:
         """The kernels of a case."""
         if case not in self.cases:
             code = self.program.code(case)
-            spare = [move.spare for move in code.moves]
             steps = [self.compiled(step) for step in code.steps]
-            self.cases[case] = CaseRun(self.compiled(code.guards), steps, list(code.costs), spare)
+            self.cases[case] = CaseRun(code, self.compiled(code.ways), steps)
         return self.cases[case]
 
-    def successors(self, states: Words) -> Iterator[Successors]:
+    def successors(self, states: Words, limit: Limit = NO_LIMIT) -> Iterator[Successors]:
         """Everything that can come next, a block of it at a time."""
         control = states.view(np.uint8)[:, 0]
         for value in np.unique(control):
@@ -160,24 +177,26 @@ class Stepper:
                 continue
             where = np.flatnonzero(control == value)
             for start in range(0, len(where), BLOCK):
-                yield from self.block(case, where[start : start + BLOCK], states)
+                yield from self.block(case, where[start : start + BLOCK], states, limit)
 
-    def block(self, case: Case, where: Any, states: Words) -> Iterator[Successors]:
+    def block(self, case: Case, where: Any, states: Words, limit: Limit) -> Iterator[Successors]:
         """The successors of some states of a case, those of like moves together."""
         run = self.case(case)
         columns = columns_of(states[where])
         # The next kernel writes over what this one gives.
-        guards = [np.array(guard, bool) for guard in run.guards(columns)]
+        every = [np.array(np.broadcast_to(ways, len(where))) for ways in run.ways(columns)]
         piles: dict[tuple[int, int], Pile] = {}
-        for n, guard in enumerate(guards):
-            picked = np.flatnonzero(np.broadcast_to(guard, len(where)))
-            if not len(picked):
+        left_out = limit.leaves_out(run.code)
+        for n, (move, ways) in enumerate(zip(run.code.moves, every, strict=True)):
+            picked = np.flatnonzero(ways)
+            if not len(picked) or left_out[n]:
+                self.outside |= bool(len(picked))
                 continue
             chosen = columns if len(picked) == len(where) else columns[:, picked]
-            *fields, outside = run.steps[n](chosen)
-            pile = piles.setdefault((run.spare[n], run.costs[n]), Pile())
-            pile.put(n, where[picked], fields, outside)
-            self.outside |= bool(np.any(outside))
+            pile = piles.setdefault((move.spare, move.cost), Pile())
+            self.outside |= pile.put(
+                n, move.calls, ways[picked], where[picked], run.steps[n](chosen)
+            )
         for (spare, price), pile in piles.items():
             yield self.canonical(pile, spare, price)
 
@@ -185,14 +204,16 @@ class Stepper:
         """The canonical states of a pile; those outside of the bound are left out."""
         if spare not in self.forms:
             self.forms[spare] = self.compiled(self.program.canonical(spare))
-        fields, moves, origin = pile.together()
-        after = np.empty((len(origin), self.program.layout.size // WORD), np.uint64)
-        kept = np.ones(len(origin), bool)
-        for start in range(0, len(origin), BLOCK):
-            part = slice(start, min(start + BLOCK, len(origin)))
+        fields, rest = pile.together()
+        count, watched = fields.shape[1], self.program.watch.size
+        seen, fields = fields[len(fields) - watched :], fields[: len(fields) - watched]
+        after = np.empty((count, self.program.layout.size // WORD), np.uint64)
+        kept = np.ones(count, bool)
+        for start in range(0, count, BLOCK):
+            part = slice(start, min(start + BLOCK, count))
             *parts, tie, outside, full = self.forms[spare](fields[:, part])
             rows = rows_of(parts, part.stop - start)
-            crowded = np.logical_and(full, ~self.passing(rows))
+            crowded = np.logical_and(full, ~self.passing(rows)) if np.any(full) else full
             kept[part] = ~np.logical_or(outside, crowded)
             tied = np.flatnonzero(np.broadcast_to(tie, len(rows)))
             if len(tied):
@@ -200,8 +221,20 @@ class Stepper:
             after[part] = rows
         if not kept.all():
             self.outside = True
-            after, moves, origin = after[kept], moves[kept], origin[kept]
-        return Successors(price, moves, origin, after)
+            after, seen = after[kept], seen[:, kept]
+            rest = (rest[0][kept], rest[1][kept], rest[2][kept], rest[3][kept])
+        moves, origins, ways, calls = rest
+        return Successors(price, moves, origins, after, ways, calls, self.sights(seen, origins))
+
+    def sights(self, seen: Bytes, origins: Any) -> list[tuple[int, int]]:
+        """A step for each bit that is of interest and occurs."""
+        found = []
+        for number, (values, wanted) in enumerate(zip(seen, self.wanted, strict=True)):
+            union = int(np.bitwise_or.reduce(values)) & int(wanted) if len(values) else 0
+            for bit in [bit for bit in range(8) if union >> bit & 1]:
+                first = int(np.argmax(values >> bit & 1))
+                found.append((8 * number + bit, int(origins[first])))
+        return found
 
     def settle(self, states: Words, where: Any) -> None:
         """Of all orders of records that tie, take the least state."""
@@ -249,78 +282,3 @@ def distinct(states: Words, kind: type[Visited] = Visited) -> Words:
     """The states, each once."""
     seen = kind(states.shape[1])
     return states[seen.add(states)]
-
-
-def search(
-    program: Program,
-    max_states: int | None = None,
-    stepper: Steps | None = None,
-    judge: Callable[[Words], None] = lambda states: None,
-) -> tuple[Found, Visited]:
-    """Visit every state within the bound; the judge sees each, and those that are not stored."""
-    if program.bound.actions is not None or program.bound.syncs is not None:
-        raise ValueError("this search knows no bound on the length of paths")
-    found, started = Found(), monotonic()
-    stepper = stepper or Stepper(program)
-    first = np.frombuffer(initial(program.layout), np.uint64).reshape(1, -1)
-    visited = stepper.set_of_states(program.layout.size // WORD)
-    visited.add(first)
-    judge(first)
-    level = [first]
-    while level:
-        later: list[Words] = []
-        while level:
-            wave = np.concatenate(level)
-            level = []
-            for start in range(0, len(wave), 8 * BLOCK):
-                expand_wave(
-                    stepper, wave[start : start + 8 * BLOCK], visited, level, later, found, judge
-                )
-        if later:
-            fresh = np.concatenate(later)
-            fresh = fresh[visited.add(fresh)]
-            judge(fresh)
-            level = [fresh] if len(fresh) else []
-        found.depth += bool(level)
-        if max_states is not None and visited.count > max_states:
-            break
-    found.exhausted = not level
-    found.states, found.bytes = visited.count, visited.bytes
-    found.seconds = monotonic() - started
-    found.bound_hit = stepper.outside
-    return found, visited
-
-
-def expand_wave(
-    stepper: Steps,
-    states: Words,
-    visited: Visited,
-    level: list[Words],
-    later: list[Words],
-    found: Found,
-    judge: Callable[[Words], None],
-) -> None:
-    """All successors of some states: those that cost nothing join the level, others the next."""
-    todo = [(0, states)]
-    while todo:
-        paid, wave = todo.pop()
-        by_cost: dict[int, list[Words]] = {}
-        for some in stepper.successors(wave):
-            by_cost.setdefault(paid or some.cost, []).append(some.states)
-        for price, parts in by_cost.items():
-            after = np.concatenate(parts)
-            found.transitions += len(after)
-            passing = stepper.passing(after)
-            if passing.any():
-                unstored = distinct(after[passing], type(visited))
-                judge(unstored)
-                todo.append((price, unstored))
-            stored = after[~passing]
-            if price:
-                stored = distinct(stored, type(visited))
-                later.append(stored[~visited.has(stored)])
-            else:
-                fresh = stored[visited.add(stored)]
-                judge(fresh)
-                if len(fresh):
-                    level.append(fresh)

@@ -5,19 +5,21 @@ the rules' own (`machine.enabled`, `machine.take`) and the alphabet's own (`alph
 symbols. Names of one record are alike, so moves that differ only by them are one.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 from markstep.spec import machine
-from markstep.spec.alphabet import Bound, moves
+from markstep.spec.alphabet import Bound, cost, moves, syncs
 from markstep.spec.compiled.join import NotEnabled, join, joining
 from markstep.spec.compiled.kernel import is_truth
 from markstep.spec.compiled.layout import RECORD_FIELDS, SORTS, Layout
+from markstep.spec.compiled.watching import Watch
 from markstep.spec.design import Design
 from markstep.spec.machine import ENVIRONMENT, AnyAction
 from markstep.spec.naming import with_names
-from markstep.spec.proofs.expressions import Expr, const, make, var
+from markstep.spec.proofs.expressions import Expr, const, ite, make, var
 from markstep.spec.proofs.merging import merging
 from markstep.spec.proofs.states import Names, Rows
 from markstep.spec.proofs.symbolic import Run, Symbol, lift, lower, paths
@@ -46,12 +48,25 @@ class Move:
 
     actions: list[AnyAction]
     """With the names of the generated step; an action that stands for several is named once."""
-    guard: Expr
+    ways: Expr
+    """How many actions of the alphabet they are in a state: 0 if none can be made."""
     outside: Expr
     ends: dict[str, Expr] = field(default_factory=dict)
     """Every field after the move, how many names each record has, the mask of buffers in use."""
     spare: int = 0
     """Buffer rows that there can be beyond those of the layout."""
+    seen: tuple[Expr, ...] = ()
+    """What is watched (`Watch.answers`)."""
+
+    @property
+    def cost(self) -> int:
+        """What the move adds to the length of a program."""
+        return cost(self.actions[0])
+
+    @property
+    def calls(self) -> int:
+        """How many calls it begins."""
+        return syncs(self.actions[0])
 
 
 class Ascending:
@@ -153,8 +168,10 @@ def fields_after(layout: Layout, state: State) -> dict[str, Expr]:
     return {path: lift(value) for path, value in found.items()}
 
 
-def possible(layout: Layout, case: Case, design: Design, bound: Bound) -> dict[str, Any]:
-    """The actions that the alphabet has in a case, and when: by their text."""
+def possible(
+    layout: Layout, case: Case, design: Design, bound: Bound
+) -> list[tuple[AnyAction, Expr]]:
+    """The actions that the alphabet has in a case, by its text, and how many are alike."""
     found: dict[str, tuple[AnyAction, Expr]] = {}
 
     def code() -> list[AnyAction]:
@@ -162,12 +179,13 @@ def possible(layout: Layout, case: Case, design: Design, bound: Bound) -> dict[s
 
     for run, actions in paths(code):
         condition = of_path(run)
-        for action in actions or ():
-            action = plainly_named(layout, action)
-            text = repr(action)
+        plain = [plainly_named(layout, action) for action in actions or ()]
+        for text, number in Counter(map(repr, plain)).items():
+            action = next(action for action in plain if repr(action) == text)
             before = found[text][1] if text in found else const(0)
-            found[text] = (action, make("or", before, condition))
-    return found
+            here = ite(condition, const(number), const(0))
+            found[text] = (action, make("add", before, here))
+    return list(found.values())
 
 
 def of_path(run: Run) -> Expr:
@@ -207,35 +225,39 @@ Known: TypeAlias = dict[str, Move]
 """What the device does is the same in every phase: its moves by their text."""
 
 
-def all_moves(layout: Layout, case: Case, design: Design, bound: Bound, known: Known) -> list[Move]:
+def all_moves(
+    layout: Layout, case: Case, design: Design, bound: Bound, known: Known, watch: Watch
+) -> list[Move]:
     """Every move from the states of a case; those that lead to the same state are one."""
     with joining(), merging(layout.records, layout.buffers):
-        listed = list(possible(layout, case, design, bound).values())
+        listed = possible(layout, case, design, bound)
     found: dict[object, Move] = {}
-    for action, condition in listed:
+    for action, ways in listed:
         spare = SPARE[type(action)](layout) if type(action) in SPARE else 0
         text = repr(action)
         if text not in known:
             place = Case(None, True) if isinstance(action, ENVIRONMENT) else case
             with joining(), merging(layout.records, layout.buffers + spare):
-                move = one_move(layout, place, design, action, spare)
+                move = one_move(layout, place, design, action, spare, watch)
             if isinstance(action, ENVIRONMENT):
                 known[text] = move
         else:
             move = known[text]
-        move = replace(move, actions=[action], guard=make("and", condition, move.guard))
-        if move.guard.op == "const" and not move.guard.value:
+        move = replace(move, actions=[action], ways=ite(move.ways, ways, const(0)))
+        if not move.ends or (move.ways.op == "const" and not move.ways.value):
             continue
-        key = (move.outside, *move.ends.items())
+        key = (move.cost, move.calls, move.outside, *move.seen, *move.ends.items())
         if key in found:
-            found[key].guard = make("or", found[key].guard, move.guard)
+            found[key].ways = make("add", found[key].ways, move.ways)
             found[key].actions.append(action)
         else:
             found[key] = move
     return list(found.values())
 
 
-def one_move(layout: Layout, case: Case, design: Design, action: AnyAction, spare: int) -> Move:
+def one_move(
+    layout: Layout, case: Case, design: Design, action: AnyAction, spare: int, watch: Watch
+) -> Move:
     """One action on all of its paths."""
     state = unknown(layout, case, spare)
 
@@ -247,7 +269,9 @@ def one_move(layout: Layout, case: Case, design: Design, action: AnyAction, spar
     effect = join(state, whole)
     if effect.nothing:
         return Move([action], effect.enabled, effect.outside)
-    return Move([action], effect.enabled, effect.outside, looked_at(layout, state), spare)
+    ends = looked_at(layout, state)
+    seen = watch.answers(unknown(layout, case, spare), action, state, design)
+    return Move([action], effect.enabled, effect.outside, ends, spare, tuple(seen))
 
 
 def looked_at(layout: Layout, state: State) -> dict[str, Expr]:

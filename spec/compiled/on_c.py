@@ -15,9 +15,10 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from markstep.spec.compiled.kernel import Instruction, Kernel
+from markstep.spec.compiled.program import CaseCode
 
 LANES = 32
-FLAGS = ("-O2", "-march=native", "-shared", "-fPIC", "-w")
+FLAGS = ("-O1", "-march=native", "-shared", "-fPIC", "-w")
 SIGNS = {
     "and": "&",
     "or": "|",
@@ -153,21 +154,37 @@ static int before(const uint8_t *a, const uint8_t *b) {
 """
 """Between rows of packed states and columns of their bytes."""
 PILE = """
-typedef struct { uint8_t *rows; uint32_t *origins, *moves; size_t count; } pile;
-typedef int (*emitter)(const u8 *, const u8 *, size_t, size_t, uint32_t, const uint8_t *, pile *);
+typedef struct {
+  uint8_t *rows, *ways, *wanted;
+  uint32_t *origins, *moves, *sights;
+  size_t count, sighted;
+} pile;
+typedef struct { size_t start, lanes; uint32_t move; const u8 *fields, *guard, *ways, *seen; } made;
+typedef int (*emitter)(const made *, const uint8_t *, pile *);
 """
 
 EMIT = """
-static int emit(void (*form)(const u8 *, u8 *), const u8 *f, const u8 *guard, size_t start,
-                size_t n, uint32_t move, const uint8_t *passing, pile *to) {
+static void sight(const made *m, size_t lane, pile *to) {
+  for (int k = 0; k < SEEN; k++) {
+    uint8_t bits = ((const uint8_t *)&m->seen[k])[lane] & to->wanted[k];
+    to->wanted[k] &= ~bits;
+    for (int bit = 0; bit < 8; bit++) if (bits >> bit & 1) {
+      to->sights[2 * to->sighted] = 8 * k + bit;
+      to->sights[2 * to->sighted++ + 1] = m->start + lane;
+    }
+  }
+}
+static int emit(void (*form)(const u8 *, u8 *), const made *m, const uint8_t *passing, pile *to) {
   u8 p[SIZE + 3];
-  form(f, p);
-  u8 inside = *guard & ~MASK(p[SIZE + 1]), tie = MASK(p[SIZE]) & inside;
+  form(m->fields, p);
+  u8 inside = *m->guard & ~MASK(p[SIZE + 1]), tie = MASK(p[SIZE]) & inside, shown = K(0);
   int left_out = 0, tied = any(&tie);
   u8 turned[TURNS ? TURNS : 1][SIZE];
   if (tied) for (int t = 0; t < TURNS; t++) turns[t](p, turned[t]);
-  for (size_t lane = 0; lane < n; lane++) {
-    if (!((const uint8_t *)guard)[lane]) continue;
+  for (int k = 0; k < SEEN; k++) shown |= m->seen[k] & K(to->wanted[k]);
+  int shows = any(&shown);
+  for (size_t lane = 0; lane < m->lanes; lane++) {
+    if (!((const uint8_t *)m->guard)[lane]) continue;
     int crowded = ((uint8_t *)&p[SIZE + 2])[lane] && !passing[((uint8_t *)&p[0])[lane]];
     if (!((uint8_t *)&inside)[lane] || crowded) { left_out = 1; continue; }
     _Alignas(8) uint8_t best[SIZE], other[SIZE];
@@ -178,8 +195,10 @@ static int emit(void (*form)(const u8 *, u8 *), const u8 *f, const u8 *guard, si
         if (before(other, best)) memcpy(best, other, SIZE);
       }
     memcpy(to->rows + to->count * SIZE, best, SIZE);
-    to->origins[to->count] = start + lane;
-    to->moves[to->count++] = move;
+    if (shows) sight(m, lane, to);
+    to->origins[to->count] = m->start + lane;
+    to->ways[to->count] = ((const uint8_t *)m->ways)[lane];
+    to->moves[to->count++] = m->move;
   }
   return left_out;
 }
@@ -187,51 +206,52 @@ static int emit(void (*form)(const u8 *, u8 *), const u8 *f, const u8 *guard, si
 """The canonical form of what a move leads to, for the lanes that it can be made in."""
 
 
-def forms_text(size: int, forms: dict[int, Kernel], turns: Sequence[Kernel]) -> str:
+def sizes(size: int, seen: int) -> str:
+    """Bytes of a state, and of what is watched."""
+    return f"#define SIZE {size}\n#define SEEN {seen}\n"
+
+
+def forms_text(size: int, seen: int, forms: dict[int, Kernel], turns: Sequence[Kernel]) -> str:
     """A function that renames and emits for each number of rows to spare."""
-    parts = [HEAD, BOTH_HEADS, f"#define SIZE {size}", f"#define TURNS {len(turns)}", FORMS, PILE]
+    parts = [HEAD, BOTH_HEADS, sizes(size, seen), f"#define TURNS {len(turns)}", FORMS, PILE]
     parts += [function(f"turn{i}", kernel) for i, kernel in enumerate(turns)]
     names = ", ".join(f"turn{i}" for i in range(len(turns))) or "0"
     parts += [f"static void (*const turns[])(const u8 *, u8 *) = {{{names}}};", EMIT]
     for spare, kernel in forms.items():
         parts.append(function(f"form{spare}", kernel))
         parts.append(
-            f"int emit{spare}(const u8 *f, const u8 *guard, size_t start, size_t n, uint32_t move,"
-            " const uint8_t *passing, pile *to) {\n"
-            f" return emit(form{spare}, f, guard, start, n, move, passing, to);\n}}\n"
+            f"int emit{spare}(const made *m, const uint8_t *passing, pile *to) {{\n"
+            f" return emit(form{spare}, m, passing, to);\n}}\n"
         )
     return "\n".join(parts)
 
 
-def case_text(
-    size: int,
-    guards: Kernel,
-    steps: Sequence[Kernel],
-    spares: Sequence[int],
-    costs: Sequence[int],
-) -> str:
+def case_text(size: int, seen: int, code: CaseCode) -> str:
     """All moves from the states of a case: what they lead to goes to the pile of their cost."""
-    different = list(dict.fromkeys(steps))
-    parts = [HEAD, BOTH_HEADS, f"#define SIZE {size}", FORMS, PILE, function("guards", guards)]
+    different = list(dict.fromkeys(code.steps))
+    parts = [HEAD, BOTH_HEADS, sizes(size, seen), FORMS, PILE, function("count_ways", code.ways)]
     parts += [function(f"step{i}", kernel) for i, kernel in enumerate(different)]
-    widest = max(len(kernel.outputs) for kernel in steps)
+    widest, moves = max(len(kernel.outputs) for kernel in code.steps), len(code.steps)
     parts.append(
-        "int expand(const uint8_t *rows, size_t n, const uint8_t *passing, const emitter *emits,"
-        " pile *piles) {\n"
-        f" int left_out = 0;\n u8 c[SIZE], g[{len(steps)}], f[{widest}], m;\n"
+        "int expand(const uint8_t *rows, size_t n, const uint8_t *passing, const uint8_t *left,"
+        " const emitter *emits, pile *piles) {\n"
+        f" int left_out = 0;\n u8 c[SIZE], g[{moves}], f[{widest}], m;\n"
         " for (size_t start = 0; start < n; start += LANES) {\n"
         "  size_t lanes = n - start < LANES ? n - start : LANES;\n"
-        "  columns(rows + start * SIZE, lanes, c);\n  guards(c, g);\n"
+        "  columns(rows + start * SIZE, lanes, c);\n  count_ways(c, g);\n"
         "  for (size_t lane = lanes; lane < LANES; lane++)\n"
-        f"   for (int i = 0; i < {len(steps)}; i++) ((uint8_t *)&g[i])[lane] = 0;"
+        f"   for (int i = 0; i < {moves}; i++) ((uint8_t *)&g[i])[lane] = 0;\n"
+        f"  made made = {{start, lanes, 0, f, &m, 0, 0}};"
     )
-    for n, (step, spare, cost) in enumerate(zip(steps, spares, costs, strict=True)):
+    for n, (step, move) in enumerate(zip(code.steps, code.moves, strict=True)):
         last = len(step.outputs) - 1
         parts.append(
-            f"  if (any(&g[{n}])) {{\n   step{different.index(step)}(c, f);\n"
-            f"   m = MASK(g[{n}] & f[{last}]); left_out |= any(&m);\n"
-            f"   m = MASK(g[{n}] & ~f[{last}]);\n"
-            f"   left_out |= emits[{spare}](f, &m, start, lanes, {n}, passing, &piles[{cost}]);\n"
-            "  }"
+            f"  if (any(&g[{n}])) {{ if (left[{n}]) left_out = 1; else {{\n"
+            f"   step{different.index(step)}(c, f);\n"
+            f"   m = ~EQ(g[{n}], K(0)) & MASK(f[{last}]); left_out |= any(&m);\n"
+            f"   m = ~EQ(g[{n}], K(0)) & ~MASK(f[{last}]);\n"
+            f"   made.move = {n}; made.ways = &g[{n}]; made.seen = f + {last - seen};\n"
+            f"   left_out |= emits[{move.spare}](&made, passing, &piles[{move.cost}]);\n"
+            "  } }"
         )
     return "\n".join([*parts, " }", " return left_out;", "}", ""])

@@ -5,12 +5,13 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import permutations
 
-from markstep.spec.alphabet import Bound, cost
+from markstep.spec.alphabet import Bound, middle_room
 from markstep.spec.compiled.kernel import Kernel, kernel, loose_field, packed_field
 from markstep.spec.compiled.layout import Layout, phase_of
 from markstep.spec.compiled.moves import Case, Known, Move, all_moves, anything, loose, unknown
 from markstep.spec.compiled.renaming import Renaming
-from markstep.spec.design import Design, Truncation
+from markstep.spec.compiled.watching import Watch
+from markstep.spec.design import Design
 from markstep.spec.expand import only_move
 from markstep.spec.proofs.merging import merging
 from markstep.spec.proofs.symbolic import Symbol, summary
@@ -21,11 +22,11 @@ class CaseCode:
     """The moves of a case."""
 
     moves: Sequence[Move]
-    costs: Sequence[int]
-    guards: Kernel
-    """Whether each move can be made."""
+    ways: Kernel
+    """How many actions each move is; 0: it cannot be made."""
     steps: Sequence[Kernel]
-    """For each move: every field after it (`Layout.loose`), and whether it needs more rows."""
+    """For each move: every field after it (`Layout.loose`), the bytes that are watched, and whether
+    it needs more rows."""
 
 
 @dataclass
@@ -34,6 +35,7 @@ class Program:
 
     design: Design
     bound: Bound
+    watch: Watch = field(default_factory=Watch)
     made: dict[Case, CaseCode] = field(default_factory=dict)
     forms: dict[int, Kernel] = field(default_factory=dict)
     known: Known = field(default_factory=dict)
@@ -42,29 +44,22 @@ class Program:
 
     @cached_property
     def layout(self) -> Layout:
-        """Where the fields of states lie. With placeholders before the lock, a call that raises can
-        in the middle have more buffers in use than before and after it."""
-        early = self.design.truncation == Truncation.AT_EXTRACT
-        return Layout(self.bound.records, self.bound.buffers + early * self.bound.records)
+        """Where the fields of states lie."""
+        room = middle_room(self.bound, self.design)
+        return Layout(self.bound.records, room, counted=self.bound.syncs is not None)
 
     def code(self, case: Case) -> CaseCode:
         """The moves of a case."""
         if case not in self.made:
-            moves = all_moves(self.layout, case, self.design, self.bound, self.known)
-            moves = [move for move in moves if move.ends]
-            read = packed_field(self.layout)
-            self.made[case] = CaseCode(
-                moves,
-                [cost(move.actions[0]) for move in moves],
-                kernel(read, [move.guard for move in moves]),
-                [self.step(move) for move in moves],
-            )
+            moves = all_moves(self.layout, case, self.design, self.bound, self.known, self.watch)
+            ways = kernel(packed_field(self.layout), [move.ways for move in moves])
+            self.made[case] = CaseCode(moves, ways, [self.step(move) for move in moves])
         return self.made[case]
 
     def step(self, move: Move) -> Kernel:
         """What a move leads to."""
         ends = [move.ends[path] for path in self.layout.loose(move.spare)]
-        outputs = (*ends, move.outside)
+        outputs = (*ends, *move.seen, move.outside)
         if outputs not in self.steps:
             self.steps[outputs] = kernel(packed_field(self.layout), outputs)
         return self.steps[outputs]

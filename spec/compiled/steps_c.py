@@ -8,26 +8,27 @@ from typing import Any
 
 import numpy as np
 
-from markstep.spec.compiled.levels import Passing, Successors
+from markstep.spec.compiled.levels import NO_LIMIT, Limit, Passing, Successors
 from markstep.spec.compiled.moves import SPARE, Case
 from markstep.spec.compiled.on_c import case_text, forms_text, library
-from markstep.spec.compiled.program import Program
-from markstep.spec.compiled.visited import Visited, Words
+from markstep.spec.compiled.program import CaseCode, Program
+from markstep.spec.compiled.visited import Flags, Visited, Words
 from markstep.spec.compiled.visited_c import CVisited
 
 CHUNK = 1 << 12
 """States that are handed over together."""
 COSTS = 2
+COMPILERS = 2
+"""C compilers that run at a time."""
 
 
 class Pile(ctypes.Structure):
     """Where steps of one cost go."""
 
     _fields_ = (
-        ("rows", ctypes.c_void_p),
-        ("origins", ctypes.c_void_p),
-        ("moves", ctypes.c_void_p),
-        ("count", ctypes.c_size_t),
+        *((name, ctypes.c_void_p) for name in ("rows", "ways", "wanted")),
+        *((name, ctypes.c_void_p) for name in ("origins", "moves", "sights")),
+        *((name, ctypes.c_size_t) for name in ("count", "sighted")),
     )
 
 
@@ -36,8 +37,12 @@ class CaseInC:
     """The moves of a case as a C function."""
 
     expand: Any
+    code: CaseCode
     room: tuple[int, int]
     """How many moves there are of each cost."""
+
+    def __post_init__(self) -> None:
+        self.calls = np.array([move.calls for move in self.code.moves], np.uint8)
 
 
 @dataclass
@@ -55,60 +60,91 @@ class CStepper:
         self.passing = Passing(program)
         spares = sorted({0, *(spare(program.layout) for spare in SPARE.values())})
         forms = {spare: program.canonical(spare) for spare in spares}
-        text = forms_text(program.layout.size, forms, program.turns)
+        self.size, seen = program.layout.size, program.watch.size
+        text = forms_text(self.size, seen, forms, program.turns)
         self.forms = library(f"forms{id(self)}", text)
         emits = [getattr(self.forms, f"emit{n}", None) for n in range(max(spares) + 1)]
         pointers = [ctypes.cast(emit, ctypes.c_void_p) if emit else None for emit in emits]
         self.emits = (ctypes.c_void_p * len(pointers))(*pointers)
-        self.pool = ThreadPoolExecutor(self.threads)
+        self.pool = ThreadPoolExecutor(max(self.threads, COMPILERS))
+        self.wanted = np.full(seen, 255, np.uint8)
+        self.stays = self.passing.always.copy()
+        """By first byte: 0, if a state with more buffers than the bound allows is left out."""
+        self.stays[list(self.passing.sometimes)] = 1
+        self.extra = program.layout.buffers > program.bound.buffers
 
-    def case(self, case: Case) -> CaseInC:
-        """The C function of a case, compiled when it is first needed."""
-        if case not in self.cases:
-            code = self.program.code(case)
-            spares = [move.spare for move in code.moves]
-            size = self.program.layout.size
-            text = case_text(size, code.guards, code.steps, spares, code.costs)
-            name = f"case{id(self)}_{case.phase}_{case.running:d}"
-            expand = library(name, text).expand
-            expand.argtypes = (ctypes.c_void_p, ctypes.c_size_t, *[ctypes.c_void_p] * 3)
-            room = (list(code.costs).count(0), list(code.costs).count(1))
-            self.cases[case] = CaseInC(expand, room)
-        return self.cases[case]
+    def prepare(self, control: Any) -> None:
+        """Compile the cases of some first bytes that are needed for the first time, together."""
+        found = {self.program.case_of(int(value)) for value in np.unique(control)}
+        new = [case for case in found if case is not None and case not in self.cases]
+        texts = [
+            (case, case_text(self.size, self.program.watch.size, self.program.code(case)))
+            for case in sorted(new, key=str)
+        ]
+        for case, made in zip([c for c, _ in texts], self.pool.map(self.made, texts), strict=True):
+            self.cases[case] = made
 
-    def successors(self, states: Words) -> Iterator[Successors]:
+    def made(self, given: tuple[Case, str]) -> CaseInC:
+        """The C function of a case."""
+        case, text = given
+        code, pointer = self.program.code(case), ctypes.c_void_p
+        expand = library(f"case{id(self)}_{case.phase}_{case.running:d}", text).expand
+        expand.argtypes = (pointer, ctypes.c_size_t, *[pointer] * 4)
+        costs = [move.cost for move in code.moves]
+        return CaseInC(expand, code, (costs.count(0), costs.count(1)))
+
+    def successors(self, states: Words, limit: Limit = NO_LIMIT) -> Iterator[Successors]:
         """Everything that can come next, a chunk of it at a time."""
         control = states.view(np.uint8)[:, 0]
         tasks = []
+        self.prepare(control)
         for value in np.unique(control):
             case = self.program.case_of(int(value))
             if case is None:
                 continue
-            here, where = self.case(case), np.flatnonzero(control == value)
+            here, where = self.cases[case], np.flatnonzero(control == value)
+            left = np.array(limit.leaves_out(here.code), np.uint8)
             for start in range(0, len(where), CHUNK):
-                tasks.append((here, where[start : start + CHUNK], states))
-        run = self.pool.map if self.threads > 1 else map
+                tasks.append((here, left, where[start : start + CHUNK], states))
+        run = self.pool.map if self.threads > 1 and len(tasks) > 1 else map
         for found, left_out in run(self.chunk, tasks):
             self.outside |= left_out
             yield from found
 
-    def chunk(self, task: tuple[CaseInC, Any, Words]) -> tuple[list[Successors], bool]:
+    def chunk(self, task: tuple[CaseInC, Any, Any, Words]) -> tuple[list[Successors], bool]:
         """The successors of a chunk of states of one case, and whether some were left out."""
-        case, where, states = task
-        rows, passing = states[where], self.passing.always
+        case, left, where, states = task
+        rows = states[where]
         piles = (Pile * COSTS)()
         tables = []
         for cost in range(COSTS):
             room = len(where) * case.room[cost]
-            table = np.empty((room, states.shape[1]), np.uint64)
+            table, ways = np.empty((room, states.shape[1]), np.uint64), np.empty(room, np.uint8)
             origins, moves = np.empty(room, np.uint32), np.empty(room, np.uint32)
-            tables.append((table, origins, moves))
-            piles[cost] = Pile(table.ctypes.data, origins.ctypes.data, moves.ctypes.data, 0)
-        given = (rows.ctypes.data, len(rows), passing.ctypes.data, self.emits, piles)
-        left_out = case.expand(*given)
+            wanted, sights = self.wanted.copy(), np.empty((8 * len(self.wanted), 2), np.uint32)
+            arrays = (table, ways, wanted, origins, moves, sights)
+            tables.append(arrays)
+            piles[cost] = Pile(*(array.ctypes.data for array in arrays), 0, 0)
+        given = (rows.ctypes.data, len(rows), self.stays.ctypes.data, left.ctypes.data)
+        left_out = case.expand(*given, self.emits, piles)
         found = []
-        for cost, (table, origins, moves) in enumerate(tables):
+        for cost, (table, ways, _, origins, moves, sights) in enumerate(tables):
             n = piles[cost].count
             if n:
-                found.append(Successors(cost, moves[:n], where[origins[:n]], table[:n]))
+                seen = [(bit, int(where[i])) for bit, i in sights[: piles[cost].sighted].tolist()]
+                kept: Any = slice(n)
+                if self.extra and self.passing.sometimes:
+                    kept = np.flatnonzero(self.has_room(table[:n]))
+                    left_out |= len(kept) < n
+                before, number = where[origins[kept]], moves[kept]
+                rest = (table[kept], ways[kept], case.calls[number], seen)
+                found.append(Successors(cost, number, before, *rest))
         return found, bool(left_out)
+
+    def has_room(self, states: Words) -> Flags:
+        """Which states are not stored, or have no more buffers than the bound allows."""
+        place = self.program.layout.places[f"buffer{self.program.bound.buffers}.status"]
+        status = states.view(np.uint8)[:, place.byte] >> place.shift & (1 << place.bits) - 1
+        kept: Flags = status == 0
+        kept[~kept] = self.passing(states[~kept])
+        return kept

@@ -108,14 +108,18 @@ class Visited:
 
     def has(self, states: Words) -> Flags:
         """Which states were added."""
+        return self.numbers(states) >= 0  # type: ignore[no-any-return]
+
+    def numbers(self, states: Words) -> Any:
+        """The place of each state in the order of adding; -1: it was not added."""
         place = (hashes(states) & np.uint64(len(self.slots) - 1)).astype(np.int64)
-        found = np.zeros(len(states), bool)
+        found = np.full(len(states), -1, np.int32)
         open_ = np.arange(len(states))
         while len(open_):
             there = self.slots[place[open_]]
             open_, there = open_[there >= 0], there[there >= 0]
             same = equal(self.rows[there], states[open_])
-            found[open_[same]] = True
+            found[open_[same]] = there[same]
             open_ = open_[~same]
             place[open_] = (place[open_] + 1) & (len(self.slots) - 1)
         return found

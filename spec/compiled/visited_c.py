@@ -28,9 +28,9 @@ static inline int same(const uint64_t *a, const uint64_t *b, size_t words) {
   for (size_t i = 0; i < words; i++) if (a[i] != b[i]) return 0;
   return 1;
 }
-/* flags: which are there (store = 0), or which are new and now stored (store = 1) */
+/* numbers: the place of each state, -1 if it is new; with store = 1 it is stored then */
 size_t look(const uint64_t *states, size_t n, size_t words, uint64_t *rows, int32_t *slots,
-            uint64_t mask, size_t count, uint8_t *flags, int store) {
+            uint64_t mask, size_t count, int32_t *numbers, int store) {
   uint64_t places[AHEAD];
   for (size_t i = 0; i < n + AHEAD; i++) {
     uint64_t place = places[i %% AHEAD];
@@ -46,9 +46,8 @@ size_t look(const uint64_t *states, size_t n, size_t words, uint64_t *rows, int3
     const uint64_t *state = states + (i - AHEAD) * words;
     while (slots[place] >= 0 && !same(rows + slots[place] * words, state, words))
       place = (place + 1) & mask;
-    int there = slots[place] >= 0;
-    flags[i - AHEAD] = store ? !there : there;
-    if (store && !there) {
+    numbers[i - AHEAD] = slots[place];
+    if (store && slots[place] < 0) {
       memcpy(rows + count * words, state, words * 8);
       slots[place] = count++;
     }
@@ -86,22 +85,22 @@ class CVisited(Visited):
     def add(self, states: Words) -> Flags:
         """Add states, which may repeat; which of them are new."""
         self.make_room(len(states))
-        flags, self.count = self.look(states, store=1)
-        return flags
+        numbers, self.count = self.look(states, store=1)
+        return numbers < 0  # type: ignore[no-any-return]
 
-    def has(self, states: Words) -> Flags:
-        """Which states were added."""
+    def numbers(self, states: Words) -> Any:
+        """The place of each state in the order of adding; -1: it was not added."""
         return self.look(states, store=0)[0]
 
-    def look(self, states: Words, store: int) -> tuple[Flags, int]:
-        """(which are there, or new, how many there are then)."""
+    def look(self, states: Words, store: int) -> tuple[Any, int]:
+        """(the place of each state before this, how many there are then)."""
         states = np.ascontiguousarray(states)
-        flags = np.zeros(len(states), bool)
+        numbers = np.empty(len(states), np.int32)
         count = code().look(
             *(states.ctypes.data, len(states), states.shape[1], self.rows.ctypes.data),
-            *(self.slots.ctypes.data, len(self.slots) - 1, self.count, flags.ctypes.data, store),
+            *(self.slots.ctypes.data, len(self.slots) - 1, self.count, numbers.ctypes.data, store),
         )
-        return flags, count
+        return numbers, count
 
     def rehash(self, size: int) -> None:
         """Put every state into a larger table."""

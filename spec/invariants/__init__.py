@@ -26,6 +26,7 @@ __all__ = [
     "CLAIMS",
     "GRAPH_CLAIMS",
     "LEFT_OUT",
+    "PAYLOAD",
     "SPMD",
     "Claim",
     "GraphClaim",
@@ -67,6 +68,10 @@ LEFT_OUT: dict[str, str] = {
     "I81": "a key is made without looking at the values of leaves: it has no other input",
 }
 """Invariants of semantics.md §6 that are no claims of this core, and why."""
+
+
+PAYLOAD = ("I09", "I21", "I49", "I54", "I64", "I65", "I75", "I77")
+"""Claims that are about the payload, at least in part: with the payload erased they say nothing."""
 
 
 def by_number(id: str) -> tuple[int, str]:

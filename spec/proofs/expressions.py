@@ -111,7 +111,17 @@ def make(op: str, *args: Expr) -> Expr:
     return _intern(op, args)
 
 
+_compared: dict[tuple[str, Expr, Expr], Expr] = {}
+
+
 def _comparison(op: str, a: Expr, b: Expr) -> Expr:
+    key = (op, a, b)
+    if key not in _compared:
+        _compared[key] = _new_comparison(op, a, b)
+    return _compared[key]
+
+
+def _new_comparison(op: str, a: Expr, b: Expr) -> Expr:
     if a is b:
         return const(int(op != "lt"))
     if op == "eq" and a.op == "const":

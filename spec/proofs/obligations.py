@@ -40,8 +40,6 @@ from markstep.spec.vocabulary import EvictCache
 
 TYPES = "types"
 AFTER = "after."
-PAYLOAD = ("I09", "I21", "I49", "I54", "I64", "I65", "I75", "I77")
-"""Claims that are about the payload, at least in part: with the payload erased they say nothing."""
 
 
 @dataclass(frozen=True)

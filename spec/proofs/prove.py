@@ -12,11 +12,11 @@ from multiprocessing import get_context
 from time import monotonic
 
 from markstep.spec.design import Design
-from markstep.spec.invariants import CLAIMS, CLAIMS_IN_ORDER, SPMD, Kind, Step
+from markstep.spec.invariants import CLAIMS, CLAIMS_IN_ORDER, PAYLOAD, SPMD, Kind, Step
 from markstep.spec.machine import AnyAction, step
 from markstep.spec.proofs.enumeration import check_by_enumeration
 from markstep.spec.proofs.instances import cases
-from markstep.spec.proofs.obligations import PAYLOAD, TYPES, Finding, Gap, check_case
+from markstep.spec.proofs.obligations import TYPES, Finding, Gap, check_case
 from markstep.spec.proofs.states import Case, concrete
 from markstep.spec.state import State
 from markstep.spec.vocabulary import CompleteExecution, EvictCache

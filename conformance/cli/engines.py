@@ -1,0 +1,97 @@
+"""`markstep explore --engine`: what a search needs of the machine, and the search itself."""
+
+from collections.abc import Callable
+from typing import Protocol, TypeAlias
+
+from markstep.conformance.cli.interrupts import Interrupts
+from markstep.conformance.cli.searchfiles import Keeper, SearchFiles, Tell
+from markstep.conformance.cli.usage import UsageError
+from markstep.spec.alphabet import Bound
+from markstep.spec.design import Design
+from markstep.spec.estimate import estimated_nodes
+from markstep.spec.explore import go_on
+from markstep.spec.search import Exploration, Search
+
+ENGINES = ("rules", "numpy", "jax", "c")
+RULES = ENGINES[0]
+
+
+class Searched(Protocol):
+    """A search, whatever runs its steps."""
+
+    result: Exploration
+
+    @property
+    def nodes(self) -> int:
+        """What is known of the space."""
+
+    @property
+    def expanded(self) -> int:
+        """What was expanded of it."""
+
+
+Watch: TypeAlias = Callable[[Searched], bool]
+
+
+def check_engine(engine: str, files: SearchFiles, bound: Bound, design: Design) -> None:
+    """Fail before the work. Raises UsageError, and NoCompiler where a compiler is needed."""
+    if engine == RULES:
+        return
+    for option, path in (
+        ("--checkpoint", files.checkpoint),
+        ("--resume", files.resume),
+        ("--emit-tests", files.emit),
+        ("--html", files.html),
+    ):
+        if path is not None:
+            what = f"the engine {engine} does not keep what this needs"
+            raise UsageError(option, what, "leave it out, or give --engine rules")
+    if "sharding" in bound.families:
+        what = f"the engine {engine} knows no SPMD mode"
+        raise UsageError("--families sharding", what, "leave it out, or give --engine rules")
+    from markstep.spec.compiled.engines import TooLarge, check_size
+
+    try:
+        check_size(design, bound)
+    except TooLarge as error:
+        raise UsageError("--buffers", str(error), "give less, or --engine rules") from error
+    if engine == "c":
+        from markstep.spec.compiled.on_c import compiler
+
+        compiler()
+
+
+def search_with(
+    engine: str,
+    design: Design,
+    bound: Bound,
+    files: SearchFiles,
+    tell: Tell,
+    interrupts: Interrupts,
+) -> Searched:
+    """Search until everything is visited, a limit is reached, or somebody interrupts."""
+
+    def watch(search: Searched) -> bool:
+        nodes = estimated_nodes(search.result.levels, bound.actions)
+        tell(search.expanded, None if nodes is None else max(nodes, search.nodes))
+        return interrupts.asked
+
+    if engine == RULES:
+        return search_by_rules(design, bound, files, watch)
+    from markstep.spec.compiled.engines import Engine, explore_with
+
+    return explore_with(Engine(engine), design, bound, watch)
+
+
+def search_by_rules(design: Design, bound: Bound, files: SearchFiles, watch: Watch) -> Search:
+    """The search that can be kept in a file."""
+    search, keep = files.begin(design, bound), Keeper(files)
+
+    def watch_and_keep(search: Search) -> bool:
+        stop = watch(search)
+        keep(search)
+        return stop
+
+    go_on(search, watch_and_keep)
+    files.keep(search)
+    return search
