@@ -7,6 +7,7 @@ from markstep.conformance.cli.interrupts import Interrupts
 from markstep.conformance.cli.searchfiles import Keeper, SearchFiles, Tell
 from markstep.conformance.cli.usage import UsageError
 from markstep.spec.alphabet import Bound
+from markstep.spec.checkpoint import law
 from markstep.spec.design import Design
 from markstep.spec.estimate import estimated_nodes
 from markstep.spec.explore import go_on
@@ -76,6 +77,7 @@ def search_with(
         tell(search.expanded, None if nodes is None else max(nodes, search.nodes))
         return interrupts.asked
 
+    law()  # as the text is now: it may be edited while the search runs
     if engine == RULES:
         return search_by_rules(design, bound, files, watch)
     from markstep.spec.compiled.engines import Engine, explore_with

@@ -14,6 +14,7 @@ from markstep.spec.compiled.exploring import LevelSearch, Watcher, go_on
 from markstep.spec.compiled.judge import Judge
 from markstep.spec.compiled.layout import MOST_ROWS
 from markstep.spec.compiled.levels import Stepper, Steps
+from markstep.spec.compiled.moves import most_spare
 from markstep.spec.compiled.program import Program
 from markstep.spec.compiled.route import program_of
 from markstep.spec.compiled.watching import Watch
@@ -42,9 +43,10 @@ class TooLarge(ValueError):
 def check_size(design: Design, bound: Bound) -> None:
     """Raises TooLarge."""
     layout = Program(design, bound).layout
-    if max(layout.records, layout.buffers) > MOST_ROWS:
-        rows = f"{layout.records} records and {layout.buffers} buffer records, as in a call"
-        raise TooLarge(f"a packed state has no room for {rows}")
+    spare = most_spare(layout, bound.families)
+    if max(layout.records, layout.buffers + spare) > MOST_ROWS:
+        rows = f"{layout.records} records and {layout.buffers + spare} buffer records"
+        raise TooLarge(f"{rows}, as there can be for a moment, do not fit into a packed state")
 
 
 def begun(design: Design, bound: Bound, engine: Engine, near: Exploration) -> LevelSearch:

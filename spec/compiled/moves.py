@@ -6,7 +6,7 @@ symbols. Names of one record are alike, so moves that differ only by them are on
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
@@ -23,9 +23,10 @@ from markstep.spec.proofs.expressions import Expr, const, ite, make, var
 from markstep.spec.proofs.merging import merging
 from markstep.spec.proofs.states import Names, Rows
 from markstep.spec.proofs.symbolic import Run, Symbol, lift, lower, paths
+from markstep.spec.rules.execution import Schedule
 from markstep.spec.rules.transfer import buffers_in_use
 from markstep.spec.state import Buffer, Call, Device, Execution, Phase, Record, State, rows
-from markstep.spec.vocabulary import ClearPending, CopyInto, TensorName
+from markstep.spec.vocabulary import AssignInPlace, ClearPending, CopyInto, Random, TensorName
 
 
 @dataclass(frozen=True)
@@ -214,11 +215,26 @@ def plainly_named(layout: Layout, action: AnyAction) -> AnyAction:
     return with_names(action, used, given.__getitem__)
 
 
-SPARE: dict[type, Callable[[Layout], int]] = {
-    ClearPending: lambda layout: layout.records,  # a placeholder comes before the ir goes
-    CopyInto: lambda layout: 1,  # the source is uploaded before the target lets go
-}
-"""Actions that for a moment need more buffers than they leave in use."""
+def spare_rows(layout: Layout, action: AnyAction, families: tuple[str, ...]) -> int:
+    """How many more buffers an action needs for a moment than it may leave in use."""
+    match action:
+        case ClearPending():
+            return layout.records  # a placeholder comes before the ir goes
+        case CopyInto():
+            return 1  # the source is uploaded before the target lets go
+        case Random():
+            return 2  # the seed and the bound come before the target lets go
+        case AssignInPlace() if action.scalar is not None:
+            return 1  # so does the number
+        case Schedule() if "random" in families:
+            return 1  # placeholders come before a step barrier gives the seed up
+    return 0
+
+
+def most_spare(layout: Layout, families: tuple[str, ...]) -> int:
+    """The most that an action of some families needs."""
+    numbers = 2 * ("random" in families)
+    return max(numbers, 1, layout.records * ("placeholder" in families))
 
 
 Known: TypeAlias = dict[str, Move]
@@ -233,7 +249,7 @@ def all_moves(
         listed = possible(layout, case, design, bound)
     found: dict[object, Move] = {}
     for action, ways in listed:
-        spare = SPARE[type(action)](layout) if type(action) in SPARE else 0
+        spare = spare_rows(layout, action, bound.families)
         text = repr(action)
         if text not in known:
             place = Case(None, True) if isinstance(action, ENVIRONMENT) else case

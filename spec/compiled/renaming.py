@@ -7,9 +7,10 @@ Records whose signatures are equal are told of (`Form.tie`): then all their orde
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import TypeAlias
 
-from markstep.spec.compiled.layout import FOREIGN_OWNER, RECORD_FIELDS, SORTS, Layout
+from markstep.spec.compiled.layout import FOREIGN_OWNER, IMPLIED, RECORD_FIELDS, SORTS, Layout
 from markstep.spec.compiled.ordering import (
     Order,
     Part,
@@ -27,6 +28,8 @@ from markstep.spec.proofs.expressions import Expr, const, ite, make
 from markstep.spec.state import NONE, Sort
 
 Fields: TypeAlias = Mapping[str, Expr]
+EMPTY = {Sort.BUFFER: NONE, Sort.RECORD: NONE, Sort.EXECUTION_ID: 0}
+"""What says that a field names nothing."""
 
 
 @dataclass(frozen=True)
@@ -84,12 +87,16 @@ class Renaming:
 
     def sorted_paths(self) -> list[tuple[str, Sort]]:
         """Every field and its sort."""
-        found = [("lost", Sort.RECORDS)]
         rows = [f"record{r}" for r in range(self.layout.records)]
         rows += [f"buffer{b}" for b in range(self.buffers)]
-        for part in (*rows, "execution", "device", "call"):
-            found += [(f"{part}.{n}", s) for n, s in SORTS[part.rstrip("0123456789")].items()]
-        return found
+        found = [(f"{p}.{n}", s) for p in rows for n, s in SORTS[p.rstrip("0123456789")].items()]
+        return found + self.single_paths()
+
+    def single_paths(self) -> list[tuple[str, Sort]]:
+        """The same of what there is once."""
+        parts = ("execution", "device", "call")
+        found = [(f"{part}.{n}", sort) for part in parts for n, sort in SORTS[part].items()]
+        return [("lost", Sort.RECORDS), *found]
 
     def order_records(self) -> Expr:
         """Put the records in order; whether another order is as good."""
@@ -100,54 +107,49 @@ class Renaming:
         for (i, _), same in order.same.items():
             tie = make("or", tie, both(same, f[f"record{old_order[i]}.live"]))
         for name in (*RECORD_FIELDS, "live", "id"):
-            placed = order.place([self.shift_none(f[f"record{r}.{name}"], name) for r in old_order])
-            for new, e in enumerate(placed):
-                f[f"record{new}.{name}"] = self.unshift_none(e, name)
+            none = 1 if SORTS["record"].get(name) == Sort.BUFFER else 0  # makes NONE positive
+            olds = [make("add", f[f"record{r}.{name}"], const(none)) for r in old_order]
+            for new, e in enumerate(order.place(olds)):
+                f[f"record{new}.{name}"] = make("add", e, const(-none))
         table = {old: position for position, old in enumerate(old_order)}
-        for path, sort in self.sorted_paths():
+        for path, sort in self.single_paths():
             if sort == Sort.RECORDS:
                 bits = [
                     ite(has(f[path], old), order.bit[at], const(0)) for old, at in table.items()
                 ]
                 f[path] = union(bits)
-        target = const(0)
-        for old, at in table.items():
-            place = make("add", order.position[at], const(1))
-            target = make("bitor", target, ite(eq(f["call.target"], old), place, const(0)))
-        f["call.target"] = make("add", target, const(NONE))
+            elif sort == Sort.RECORD:
+                places = [
+                    ite(eq(f[path], old), make("add", order.position[at], const(1)), const(0))
+                    for old, at in table.items()
+                ]
+                f[path] = make("add", union(places), const(NONE))
         return tie
-
-    def shift_none(self, e: Expr, name: str) -> Expr:
-        """A value that is not negative."""
-        return make("add", e, const(1)) if name in ("handle", "leaf") else e
-
-    def unshift_none(self, e: Expr, name: str) -> Expr:
-        """Back again."""
-        return make("add", e, const(NONE)) if name in ("handle", "leaf") else e
 
     def record_signature(self, r: int) -> list[Expr]:
         """What can be said of a record without naming another row."""
         f = self.f
-
-        def field(name: str) -> Expr:
-            return f[f"record{r}.{name}"]
-
-        flags = ("host", "is_cloned", "defined", "host_exposed", "host_right")
-        masks = ("call.members", "call.uploads", "call.outputs", "call.borrowers", "lost")
-        handle, leaf = field("handle"), field("leaf")
-        facts = [
-            *(field(name) for name in flags),
-            eq(handle, NONE),
-            eq(handle, leaf),
-            *(has(f[path], r) for path in (*masks, "device.stored_about")),
-            eq(field("alias_id"), field("id")),
-            eq(field("error"), 0),
-            eq(f["call.target"], r),
+        count, buffers = self.layout.names.bit_length(), self.buffers.bit_length()
+        own = {name: f[f"record{r}.{name}"] for name in SORTS["record"]}
+        parts: list[Part] = [
+            (make("not", own["live"]), 1),
+            (f[f"record{r}.names"], count),
         ]
-        count = (self.layout.names).bit_length()
-        parts: list[Part] = [(make("not", field("live")), 1), (field("names"), count)]
-        parts += [(field("ir"), 2), *((fact, 1) for fact in facts)]
-        parts.append((bit_count(field("deps"), self.buffers), 3))
+        refs = [name for name, sort in SORTS["record"].items() if sort == Sort.BUFFER]
+        for name, sort in SORTS["record"].items():
+            if sort == Sort.BUFFERS:
+                parts.append((bit_count(own[name], self.buffers), buffers))
+            elif sort == Sort.RECORD_ID:
+                parts.append((eq(own[name], own["id"]), 1))
+            elif sort in EMPTY:
+                parts.append((eq(own[name], EMPTY[sort]), 1))
+            elif name not in IMPLIED:
+                parts.append((own[name], self.layout.places[f"record{r}.{name}"].bits))
+        parts += [(eq(own[a], own[b]), 1) for a, b in combinations(refs, 2)]
+        for path, sort in self.single_paths():
+            if sort in (Sort.RECORDS, Sort.RECORD):
+                names = has(f[path], r) if sort == Sort.RECORDS else eq(f[path], r)
+                parts.append((names, 1))
         return words(parts)
 
     def rename_ids(self) -> None:
@@ -216,46 +218,41 @@ class Renaming:
     def buffer_signature(self, b: int) -> list[Expr]:
         """What can be said of a buffer without naming another."""
         f = self.f
-
-        def field(name: str) -> Expr:
-            return f[f"buffer{b}.{name}"]
-
-        masks = [f"execution.{name}" for name in ("outputs", "refills", "params", "donors")]
-        masks += ["call.params", "call.donors"]
         owners = (2 * self.layout.records + 2).bit_length()
-        parts: list[Part] = [(make("not", self.is_used[b]), 1), (field("status"), 2)]
-        parts.append((make("add", field("owner"), const(-FOREIGN_OWNER)), owners))
-        parts += [(field(name), 1) for name in ("read_only", "donate", "cached", "right")]
-        parts += [(has(f[path], b), 1) for path in masks]
-        for r in range(self.layout.records):
-            parts.append((eq(f[f"record{r}.handle"], b), 1))
-            parts.append((eq(f[f"record{r}.leaf"], b), 1))
-            parts.append((has(f[f"record{r}.deps"], b), 1))
-        parts.append((field("recipe"), 2))
+        parts: list[Part] = [(make("not", self.is_used[b]), 1)]
+        for name, sort in SORTS["buffer"].items():
+            if sort == Sort.RECORD_ID:
+                parts.append((make("add", f[f"buffer{b}.{name}"], const(-FOREIGN_OWNER)), owners))
+            elif sort not in (Sort.BUFFER, Sort.BUFFERS):
+                bits = self.layout.places[f"buffer0.{name}"].bits
+                parts.append((f[f"buffer{b}.{name}"], bits))
+        others = [path for path in self.sorted_paths() if not path[0].startswith("buffer")]
+        for path, sort in others:
+            if sort in (Sort.BUFFERS, Sort.BUFFER):
+                names = has(f[path], b) if sort == Sort.BUFFERS else eq(f[path], b)
+                parts.append((names, 1))
         return words(parts)
 
     def recipe_signature(self, b: int, rank: Sequence[Expr]) -> list[Expr]:
-        """Which buffers, by their ranks, a buffer's recipe names, and whose recipes name it."""
-        f, numbers = self.f, range(self.buffers)
+        """Which buffers, by their ranks, a buffer names, and which name it."""
+        numbers = range(self.buffers)
         bits = [union(ite(eq(e, v), const(1 << v), const(0)) for v in numbers) for e in rank]
-        leaf = union(ite(eq(f[f"buffer{b}.recipe_leaf"], i), bits[i], const(0)) for i in numbers)
-        deps = union(ite(has(f[f"buffer{b}.recipe_deps"], i), bits[i], const(0)) for i in numbers)
-        named_by = union(
-            ite(
-                both(
-                    self.is_used[i],
-                    make(
-                        "or",
-                        eq(f[f"buffer{i}.recipe_leaf"], b),
-                        has(f[f"buffer{i}.recipe_deps"], b),
-                    ),
-                ),
-                bits[i],
-                const(0),
-            )
-            for i in numbers
-        )
-        return [leaf, deps, named_by]
+        fields = [n for n, sort in SORTS["buffer"].items() if sort in (Sort.BUFFER, Sort.BUFFERS)]
+        found = [
+            union(ite(self.names(b, name, i), bits[i], const(0)) for i in numbers)
+            for name in fields
+        ]
+        named_by = const(0)
+        for name in fields:
+            for i in numbers:
+                here = both(self.is_used[i], self.names(i, name, b))
+                named_by = make("bitor", named_by, ite(here, bits[i], const(0)))
+        return [*found, named_by]
+
+    def names(self, b: int, name: str, other: int) -> Expr:
+        """Whether a field of a buffer names another."""
+        e = self.f[f"buffer{b}.{name}"]
+        return has(e, other) if SORTS["buffer"][name] == Sort.BUFFERS else eq(e, other)
 
     def packed(self) -> list[Expr]:
         """The bytes of the state, rows in their new order."""

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from markstep.spec.compiled.levels import NO_LIMIT, Limit, Passing, Successors
-from markstep.spec.compiled.moves import SPARE, Case
+from markstep.spec.compiled.moves import Case, most_spare
 from markstep.spec.compiled.on_c import case_text, forms_text, library
 from markstep.spec.compiled.program import CaseCode, Program
 from markstep.spec.compiled.visited import Flags, Visited, Words
@@ -58,13 +58,13 @@ class CStepper:
     def __post_init__(self) -> None:
         program = self.program
         self.passing = Passing(program)
-        spares = sorted({0, *(spare(program.layout) for spare in SPARE.values())})
-        forms = {spare: program.canonical(spare) for spare in spares}
+        most = most_spare(program.layout, program.bound.families)
+        forms = {spare: program.canonical(spare) for spare in range(most + 1)}
         self.size, seen = program.layout.size, program.watch.size
         text = forms_text(self.size, seen, forms, program.turns)
         self.forms = library(f"forms{id(self)}", text)
-        emits = [getattr(self.forms, f"emit{n}", None) for n in range(max(spares) + 1)]
-        pointers = [ctypes.cast(emit, ctypes.c_void_p) if emit else None for emit in emits]
+        emits = [getattr(self.forms, f"emit{spare}") for spare in forms]
+        pointers = [ctypes.cast(emit, ctypes.c_void_p) for emit in emits]
         self.emits = (ctypes.c_void_p * len(pointers))(*pointers)
         self.pool = ThreadPoolExecutor(max(self.threads, COMPILERS))
         self.wanted = np.full(seen, 255, np.uint8)

@@ -153,9 +153,11 @@ def _bound() -> tuple[int, int]:
 def stand_in(position: int, arg: Any) -> Any:
     """An argument of the same shape of which nothing is known."""
     case, prefix = Case(*_bound()), f"arg{position}."
-    if isinstance(arg, state.State):
-        return unknown(case, prefix)
     whole = unknown(case, prefix)
+    if isinstance(arg, state.State):
+        seeds = frozenset(case.domain(state.Sort.BUFFER))
+        whole.device.seed = Symbol(var(f"{prefix}device.seed", seeds))  # type: ignore[assignment]
+        return whole
     if isinstance(arg, state.Record):
         return whole.records[0]
     if isinstance(arg, state.Buffer):

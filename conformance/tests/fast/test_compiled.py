@@ -35,6 +35,7 @@ SPACES = [
     pytest.param(SOUND, Bound(1, 2, families=("core", "donation")), id="one-record"),
     pytest.param(SOUND, Bound(2, 1, families=("core",)), id="two-records"),
     pytest.param(TORCH_XLA_2_9, Bound(1, 1, families=TORCH_XLA), id="torch_xla"),
+    pytest.param(SOUND, Bound(1, 2, families=("core", "random", "scalars")), id="numbers"),
 ]
 
 
@@ -148,8 +149,8 @@ def test_limits_cut_a_search_short() -> None:
 
 def test_a_state_with_more_rows_than_a_byte_has_bits_is_refused() -> None:
     with pytest.raises(TooLarge, match="9 buffer records"):
-        check_size(TORCH_XLA_2_9, Bound(3, 6))
-    check_size(SOUND, Bound(3, 6))
+        check_size(TORCH_XLA_2_9, Bound(2, 5))
+    check_size(SOUND, Bound(2, 5))
 
 
 def test_the_step_in_c_is_the_step_on_numpy() -> None:

@@ -50,8 +50,8 @@ def test_without_a_compiler_the_engine_in_c_is_refused_in_one_line(
         ),
         (
             ("--engine", "numpy", "--buffers", "9"),
-            "--buffers: a packed state has no room for 1 records and 9 buffer records, as in a "
-            "call; give less, or --engine rules",
+            "--buffers: 1 records and 10 buffer records, as there can be for a moment, do not fit "
+            "into a packed state; give less, or --engine rules",
         ),
     ],
 )
