@@ -66,7 +66,10 @@ def _broadcast(ctx: Context, op: Op, left: Record, right: Record, must_be: Aval 
 
 
 def with_scalar(ctx: Context, form: Arithmetic, left: Record, value: Any) -> Node:
-    """The node of ``left op value``."""
+    """The node of ``left op value``. Raises BAD_ARGUMENT for a power of whole numbers that none
+    of them has."""
+    if form is POW and left.aval.dtype.kind in "iu" and trace.number(value) < 0:
+        raise bad_argument(f"whole numbers ({left.aval}) have no power of {value!r}")
     return trace.make_node_with_scalar(ctx, form.scalar, left, value)
 
 

@@ -8,11 +8,11 @@ from typing import Final
 
 from markstep.impl.context import Context
 from markstep.impl.donation import pair
-from markstep.impl.errors import ExecutorError, names
+from markstep.impl.errors import ExecutorError, bad_argument, names
 from markstep.impl.execution import InjectedFailure
 from markstep.impl.explaining import Compilation, nearest, users_line
 from markstep.impl.graph import Graph, Key
-from markstep.impl.lower import Alias, Program, compile_graph, lower_graph
+from markstep.impl.lower import Program, compile_graph, lower_graph
 from markstep.impl.ops import remember
 from markstep.impl.partitioned import compile_partitioned
 from markstep.impl.pattern import pattern_of
@@ -35,6 +35,8 @@ def look_up(
 
     Raises REFUSED and COMPILE_FAILED, with nothing changed but the counters of the miss.
     """
+    if ctx.compiling:
+        raise bad_argument("an executor cannot evaluate inside a function that it compiles")
     key = graph.key(donors, ctx.spmd)
     program = ctx.cache.get(key) or _stored(ctx, outputs, graph, key, donors)
     if program is not None:
@@ -49,7 +51,7 @@ def look_up(
         raise refused(outputs)
     ctx.regions.require("compile", f"{names(r.id for r in outputs)} would be compiled")
     because = nearest(key, ctx.cache.latest(COMPARED))
-    program = _compile(ctx, graph, key, donors, pair(outputs, graph, donors))
+    program = _compile(ctx, outputs, graph, key, donors)
     ctx.count("CreateCompileHandles")
     _measure(ctx, graph)
     number, ids = ctx.counters["CreateCompileHandles"], tuple(record.id for record in outputs)
@@ -93,8 +95,10 @@ def refused(outputs: list[Record]) -> ExecutorError:
 
 
 def _compile(
-    ctx: Context, graph: Graph, key: Key, donors: Sequence[int], aliases: Sequence[Alias]
+    ctx: Context, outputs: list[Record], graph: Graph, key: Key, donors: Sequence[int]
 ) -> Program:
+    aliases = pair(outputs, graph, donors)
+    ctx.compiling = True
     try:
         with ctx.metrics.timed("EagerOpCompileTime" if ctx.eager else "CompileTime"):
             if ctx.inject.take_compile():
@@ -105,5 +109,8 @@ def _compile(
             program = None if ctx.stored is None else ctx.stored.compile(key)
             return program or compile_graph(graph, donors, aliases, mode)
     except Exception as cause:
-        text = f"a program of {len(graph.nodes)} nodes does not compile: {cause}"
+        of = names(record.id for record in outputs)
+        text = f"a program of {len(graph.nodes)} nodes, for {of}, does not compile: {cause}"
         raise ExecutorError(ErrorKind.COMPILE_FAILED, text) from cause
+    finally:
+        ctx.compiling = False

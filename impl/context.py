@@ -123,6 +123,7 @@ class Context:
         self.executions = 0
         self.failures = 0
         self.allowed = True
+        self.compiling = False
         self.regions = Regions()
         self.donor_config = False
         self.eager = False

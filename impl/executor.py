@@ -21,7 +21,7 @@ from markstep.impl import (
     reading,
     trace,
 )
-from markstep.impl.aval import Aval, HostArray, aval_of, host_array
+from markstep.impl.aval import Aval, HostArray, aval_of, element_type, host_array, lengths
 from markstep.impl.context import Context, Inject, InlineScalars
 from markstep.impl.errors import bad_argument
 from markstep.impl.function import apply_function, function_op
@@ -63,7 +63,7 @@ class Executor(ProgramCalls, SpmdCalls, Inquiry):
             given = f"not {inline_scalars!r}"
             raise ValueError(f"inline_scalars is 'special', 'all' or 'none', {given}")
         if devices is not None and devices < 1:
-            raise ValueError(f"there is at least one device, not {devices}")
+            raise ValueError(f"there is at least one device, not {devices!r}")
         self._ctx = Context(compile_mode, manual, cache_size, inline_scalars, devices)
 
     # -- tensors ------------------------------------------------------------------------------
@@ -78,7 +78,7 @@ class Executor(ProgramCalls, SpmdCalls, Inquiry):
     def placeholder(self, shape: tuple[int, ...], dtype: npt.DTypeLike = "float32") -> Tensor:
         """A tensor with a shape and no data, now or ever: for tracing and compiling ahead."""
         ctx = self._ctx
-        aval = aval_of(tuple(shape), jax.dtypes.canonicalize_dtype(dtype))
+        aval = aval_of(lengths(shape), element_type(dtype))
         with ctx.lock:
             return Tensor(ctx, trace.placeholder(ctx, aval))
 
@@ -87,7 +87,7 @@ class Executor(ProgramCalls, SpmdCalls, Inquiry):
     ) -> Tensor:
         """A tensor of one number, as ``numpy.full``; only traced, data of its size are not sent."""
         ctx = self._ctx
-        aval = aval_of(tuple(shape), jax.dtypes.canonicalize_dtype(dtype))
+        aval = aval_of(lengths(shape), element_type(dtype))
         with ctx.lock:
             record = trace.filled(ctx, aval, value)
             eager.compute(ctx, record)
@@ -95,19 +95,19 @@ class Executor(ProgramCalls, SpmdCalls, Inquiry):
 
     def randint(self, shape: tuple[int, ...], high: int) -> Tensor:
         """Random whole numbers from 0 to ``high`` - 1, as float32; only traced."""
-        aval = aval_of(tuple(shape), np.float32)
+        aval = aval_of(lengths(shape), np.float32)
         with self._ctx.lock:
             return self._pending(randomness.integers(self._ctx, aval, high))
 
     def uniform(self, shape: tuple[int, ...]) -> Tensor:
         """Random float32 numbers from 0 to 1; only traced."""
-        aval = aval_of(tuple(shape), np.float32)
+        aval = aval_of(lengths(shape), np.float32)
         with self._ctx.lock:
             return self._pending(randomness.floats(self._ctx, aval, "uniform"))
 
     def normal(self, shape: tuple[int, ...]) -> Tensor:
         """Random float32 numbers with mean 0 and variance 1; only traced."""
-        aval = aval_of(tuple(shape), np.float32)
+        aval = aval_of(lengths(shape), np.float32)
         with self._ctx.lock:
             return self._pending(randomness.floats(self._ctx, aval, "normal"))
 
@@ -257,6 +257,8 @@ class Executor(ProgramCalls, SpmdCalls, Inquiry):
 
     def set_rng_state(self, state: RngState) -> None:
         """Go on where ``rng_state`` was asked for; executors may hand it to one another."""
+        if not isinstance(state, RngState):
+            raise bad_argument(f"a state is what rng_state gave, not {state!r}")
         with self._ctx.lock:
             self._ctx.seeds.set(state.step, state.running)
 

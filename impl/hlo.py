@@ -120,6 +120,8 @@ def run(ctx: Context, data: bytes | str, records: list[Record]) -> list[Record]:
 
 def read(data: bytes | str) -> Module:
     """A module as text, bytecode, portable artifact, or as ``jax.export`` serialises it."""
+    if not isinstance(data, str | bytes | bytearray):
+        raise bad_argument(f"a module is text or bytes, not {type(data).__name__}")
     return _read(data.encode() if isinstance(data, str) else bytes(data))
 
 

@@ -26,7 +26,7 @@ from markstep.impl.arithmetic import (
     from_scalar,
     with_scalar,
 )
-from markstep.impl.aval import Aval, HostArray, host_array
+from markstep.impl.aval import Aval, HostArray, host_array, in_range
 from markstep.impl.context import Context
 from markstep.impl.errors import bad_argument
 from markstep.impl.node import Buffer, Node
@@ -50,7 +50,7 @@ def _infix(form: Arithmetic) -> Callable[[AnyTensor, Operand], AnyTensor]:
         with ctx.lock:
             left = self.record
             aval = left.aval
-            if closed:
+            if closed and aval.numeric:
                 if type(other) is kind:
                     if other.record.aval is aval and other.context is ctx:
                         right = other.record.ir or trace.get_ir(ctx, other.record)
@@ -86,7 +86,7 @@ def _in_place(form: Arithmetic) -> Callable[[AnyTensor, Operand], AnyTensor]:
         with ctx.lock:
             record = self.record
             aval = record.aval
-            if closed:
+            if closed and aval.numeric:
                 if type(other) is kind:
                     if other.record.aval is aval and other.context is ctx:
                         right = other.record.ir or trace.get_ir(ctx, other.record)
@@ -272,8 +272,10 @@ def as_tensor(like: AnyTensor, value: Operand) -> AnyTensor:
     """An operand as a tensor on the device of another; a plain number gets its dtype."""
     if isinstance(value, Operators):
         return type(like)(like.context, own(like.context, value))
-    if not isinstance(value, np.ndarray | jax.Array):
-        value = np.asarray(value, like.record.aval.dtype)
+    if isinstance(value, np.ndarray | jax.Array):
+        array = host_array(value)
+    else:
+        array = in_range(trace.number(value), like.record.aval.dtype)
     ctx = like.context
     with ctx.lock:
-        return type(like)(ctx, trace.from_host(ctx, host_array(value), to_device_now=True))
+        return type(like)(ctx, trace.from_host(ctx, array, to_device_now=True))

@@ -93,7 +93,9 @@ class Op:
         return self.trees[avals]
 
     def _infer(self, avals: Avals) -> Signature:
-        aval = self.rule(avals) if self.rule is not None else None
+        # truth values are no numbers: JAX knows what can be done with them
+        ruled = self.rule is not None and all(aval.numeric for aval in avals)
+        aval = self.rule(avals) if self.rule is not None and ruled else None
         if aval is not None:
             return Signature(aval, self.calls_python)
         found, tree = trace(self.call, avals)

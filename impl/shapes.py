@@ -69,6 +69,8 @@ def trace(call: Callable[..., Any], avals: tuple[Aval, ...]) -> tuple[Signature,
     structs = [aval.struct() for aval in avals]
     closed, shapes = jax.make_jaxpr(call, return_shape=True)(*structs)
     leaves, tree = jax.tree.flatten(shapes)
+    if not leaves:
+        raise ValueError("it gives no array")
     results = tuple(aval_of(tuple(leaf.shape), leaf.dtype) for leaf in leaves)
     single = jax.tree_util.treedef_is_leaf(tree)
     aval = results[0] if single else TupleAval(results)

@@ -118,6 +118,15 @@ def _mul(x: Any, y: Any) -> Any:
     return x * y
 
 
+def _pow(x: Any, y: Any) -> Any:
+    """As in PyTorch, also for whole numbers with negative exponents, of which XLA makes nothing
+    sensible: the fraction is cut off."""
+    if not jnp.issubdtype(jnp.result_type(y), jnp.signedinteger):
+        return jnp.power(x, y)
+    one = jnp.where(x == -1, jnp.where(y % 2 == 0, 1, -1), jnp.where(x == 1, 1, 0))
+    return jnp.where(y < 0, one.astype(jnp.result_type(x)), jnp.power(x, jnp.maximum(y, 0)))
+
+
 def _neg(x: Any) -> Any:
     return -x
 
@@ -135,7 +144,7 @@ TABLE: Final[dict[str, Entry]] = {
     "sub": Entry(_sub, 2, shapes.same_or_scalar, _sub),
     "mul": Entry(_mul, 2, shapes.same_or_scalar, _mul),
     "div": Entry(jnp.divide, 2, _matching),
-    "pow": Entry(jnp.power, 2, _matching),
+    "pow": Entry(_pow, 2, _matching),
     "maximum": Entry(jnp.maximum, 2, shapes.same_or_scalar, np.maximum),
     "minimum": Entry(jnp.minimum, 2, shapes.same_or_scalar, np.minimum),
     "add_scaled": Entry(_add_scaled, 3, shapes.same_or_scalar, _add_scaled),

@@ -11,12 +11,11 @@ from collections.abc import Hashable, Iterator, Sequence
 from operator import index
 from typing import Any, Self, TypeAlias, TypeVar
 
-import jax
 import numpy as np
 import numpy.typing as npt
 
 from markstep.impl import eager, trace
-from markstep.impl.aval import HostArray, host_array
+from markstep.impl.aval import HostArray, element_type, host_array
 from markstep.impl.errors import bad_argument
 from markstep.impl.operators import Operand, Operators, as_tensor, own
 from markstep.impl.randomness import integers
@@ -137,7 +136,7 @@ class Tensor(Operators):
 
     def astype(self, dtype: npt.DTypeLike) -> "Tensor":
         """The values converted to another element type."""
-        return _call("astype", self, new_dtype=jax.dtypes.canonicalize_dtype(dtype))
+        return _call("astype", self, new_dtype=element_type(dtype))
 
     # -- shapes and reductions ----------------------------------------------------------------
 

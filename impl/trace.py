@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from markstep.impl.aval import Aval, HostArray, aval_of
+from markstep.impl.aval import Aval, HostArray, aval_of, in_range
 from markstep.impl.context import Context
 from markstep.impl.errors import ExecutorError, bad_argument, names
 from markstep.impl.layout import REPLICATED
@@ -276,8 +276,7 @@ def number(value: Any) -> int | float:
 
 def _new_scalar(ctx: Context, value: float, aval: Aval, key: object) -> Node:
     dtype = aval.dtype
-    if dtype.kind in "iu" and np.array(value).astype(dtype) != value:
-        raise bad_argument(f"{value!r} is not a value of {dtype.name}")
+    array = in_range(value, dtype)
     if _inlined(ctx, value):
         special = value in (0, 1, -1) and (value or math.copysign(1, value) > 0)
         op = constant(int(value) if special else value, dtype)
@@ -285,7 +284,7 @@ def _new_scalar(ctx: Context, value: float, aval: Aval, key: object) -> Node:
         return node
     ctx.count("DeviceDataCacheMiss")
     buffer = Buffer(aval)
-    load(ctx, buffer, np.array(value, dtype))
+    load(ctx, buffer, array)
     buffer.read_only = True
     ctx.scalars[key] = buffer
     if len(ctx.scalars) > SCALARS_KEPT:
