@@ -103,7 +103,9 @@ class LogVerdict:
     hazards: list[Hazard] = field(default_factory=list)
     """What the recording of a user's program shows."""
     recording: bool = False
-    """It is such a recording: looked through for hazards, not explained by the law."""
+    """It is such a recording: its outline is explained by the law, and hazards are looked for."""
+    followed: str = ""
+    """How far the outline of a recording was compared."""
 
     @property
     def program(self) -> tuple[AnyAction, ...]:
@@ -116,8 +118,8 @@ class LogVerdict:
         if self.error is not None:
             unsupported = isinstance(self.error, NotModelledError)
             return Verdict.UNSUPPORTED if unsupported else Verdict.ERROR
-        lost = any(hazard.loses_a_value for hazard in self.hazards)
-        if self.unexplained is not None or self.breaks or lost:
+        grave = any(hazard.violates for hazard in self.hazards)
+        if self.unexplained is not None or self.breaks or grave:
             return Verdict.VIOLATES
         return Verdict.INCONCLUSIVE if self.out_of_time else Verdict.CONFORMS
 

@@ -14,7 +14,7 @@ from typing import TypeAlias
 from markstep.conformance.changes import diff_states
 from markstep.conformance.logs.logrun import Break, LogVerdict, Unexplained, run_log
 from markstep.conformance.logs.recorded import Difference, brief
-from markstep.conformance.recording.judging import judge_recording, lost_value
+from markstep.conformance.recording.judging import grave_hazard, judge_recording
 from markstep.conformance.recording.lines import VERSION, version_of
 from markstep.conformance.report.model import ClaimCount, Failure, Report, Subject
 from markstep.conformance.show import show
@@ -135,9 +135,11 @@ def _add(report: Report, log: LogVerdict) -> None:
     report.subjects.append(Subject(str(log.path), log.verdict, log.accepted, message(log)))
     if log.unexplained is not None:
         report.failures.append(unexplained_step(log, log.unexplained))
+    if log.followed:
+        report.notes.append(f"{log.path.name}: {log.followed}")
     for hazard in log.hazards:
-        if hazard.loses_a_value:
-            report.failures.append(lost_value(log, hazard))
+        if hazard.violates:
+            report.failures.append(grave_hazard(log, hazard))
         else:
             report.notes.append(f"{log.path.name}: {hazard}")
 
@@ -254,8 +256,6 @@ def notes(of: MonitorReport) -> list[str]:
     if explained:
         by = "".join(f" by {law}" for law in laws)
         said.append(f"{whole} of {len(explained)} logs are explained whole{by}")
-    if len(explained) < len(of.logs):
-        said.append("recordings of programs are looked through for hazards, step by step")
     if (places := recordings(of.logs)) > 1:
         said.append(f"equal graphs have {places} hashes: the logs are of {places} recordings")
     if any(log.watch is not None for log in of.logs):

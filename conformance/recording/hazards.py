@@ -23,7 +23,8 @@ class Hazard:
 
     kind: str
     text: str
-    loses_a_value: bool = False
+    violates: bool = False
+    """A value is lost, or the law does not explain what was seen."""
 
     def __str__(self) -> str:
         return f"{self.kind}: {self.text}"

@@ -3,6 +3,7 @@
 The recordings were made on torch_xla 2.9.0 with the programs in docs/examples.
 """
 
+import gzip
 import io
 import json
 import marshal
@@ -21,8 +22,9 @@ from markstep.conformance.recording.command import split_command
 from markstep.conformance.recording.hazards import Hazard, hazards
 from markstep.conformance.recording.lines import Program, read_recording, write_recording
 from markstep.conformance.recording.notebook import Notebook, constant
+from markstep.conformance.recording.outline import outline
 from markstep.conformance.verdict import Verdict
-from markstep.spec.design import TORCH_XLA_2_9
+from markstep.spec.design import SOUND, TORCH_XLA_2_9
 
 RECORDINGS = Path(__file__).parents[1] / "recordings"
 HEADER = Program("torch_xla", "2.9.0", "2.9.1", ("train.py",), {"PJRT_DEVICE": "CPU"})
@@ -61,6 +63,42 @@ def test_monitor_reports_recordings_beside_other_logs() -> None:
     assert {failure.name for failure in report.failures} == {"lost value"}
     assert any("uploaded twice" in note for note in report.notes)
     assert not any("explained whole" in note for note in report.notes)
+    assert "mlp.jsonl.gz: the law explains 60 looks at tensors" in report.notes
+
+
+# ---- the outline, run by the law -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["hazardous", "host_copies", "mlp"])
+def test_the_law_says_what_every_tensor_of_a_program_holds(name: str) -> None:
+    followed = outline(read_recording(RECORDINGS / f"{name}.jsonl.gz"), TORCH_XLA_2_9)
+    assert followed.compared > 50
+    assert (followed.found, followed.end) == ((), "")
+
+
+def test_another_design_does_not_explain_what_torch_xla_did() -> None:
+    followed = outline(read_recording(RECORDINGS / "hazardous.jsonl.gz"), SOUND)
+    assert followed.found
+    assert "t2 is value; the law says" in followed.found[0], "the clone was read"
+
+
+def test_a_recording_that_was_tampered_with_is_not_explained(tmp_path: Path) -> None:
+    given = gzip.decompress((RECORDINGS / "mlp.jsonl.gz").read_bytes()).decode().splitlines()
+    last = max(i for i, line in enumerate(given) if '"mark_step"' in line)
+    changed = [line.replace('"state":"value"', '"state":"deleted"', 1) for line in given[last:]]
+    path = tmp_path / "tampered.jsonl"
+    path.write_text("\n".join([*given[:last], *changed]) + "\n")
+    report = monitor([path], TORCH_XLA_2_9)
+    assert report.verdict == Verdict.VIOLATES
+    assert report.failures[0].name == "not as the law says"
+    assert "is deleted; the law says" in report.failures[0].observed
+
+
+def test_a_recording_that_takes_too_long_is_inconclusive(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("markstep.conformance.recording.outline.MAX_SECONDS", -1.0)
+    report = monitor([RECORDINGS / "mlp.jsonl.gz"], TORCH_XLA_2_9)
+    assert (report.verdict, report.exit_code) == (Verdict.INCONCLUSIVE, ExitCode.INCONCLUSIVE)
+    assert any("out of time at line 2" in note for note in report.notes)
 
 
 # ---- single hazards, on lines written by hand ---------------------------------------------------
