@@ -48,9 +48,9 @@ def control(default: Any, sort: Sort) -> Any:
     return field(default=default, metadata={"sort": sort})
 
 
-def spmd_control(default: Any, sort: Sort) -> Any:
-    """A control field that keeps its default as long as nobody turns SPMD mode on."""
-    return field(default=default, metadata={"sort": sort, "spmd": True})
+def mode_control(default: Any, sort: Sort) -> Any:
+    """A control field that keeps its default as long as SPMD mode, or eager mode, stays off."""
+    return field(default=default, metadata={"sort": sort, "mode": True})
 
 
 class CallKind(IntEnum):
@@ -113,12 +113,12 @@ class Record:
     """A read has handed out the host copy itself (not Design.read_returns_copy)."""
     host_right: bool = control(True, Sort.BOOL)
     """Ghost: the host copy, if any, is the value of the tensor."""
-    spec: Sharding = spmd_control(Sharding.NONE, Sort.SHARDING)
+    spec: Sharding = mode_control(Sharding.NONE, Sort.SHARDING)
     """The annotation (C++: XLATensor::Data::sharding)."""
-    hint: Sharding = spmd_control(Sharding.NONE, Sort.SHARDING)
+    hint: Sharding = mode_control(Sharding.NONE, Sort.SHARDING)
     """The sharding on the node that is the record's ``ir`` (C++: XlaNode::output_shardings_)."""
-    asked: Sharding = spmd_control(Sharding.NONE, Sort.SHARDING)
-    sends: int = spmd_control(0, Sort.COUNT)
+    asked: Sharding = mode_control(Sharding.NONE, Sort.SHARDING)
+    sends: int = mode_control(0, Sort.COUNT)
     """Ghosts: how the program last asked for it to lie; how often this host version was sent."""
     node: Node | None = None
     truth: Value | None = None
@@ -145,11 +145,11 @@ class Buffer:
     """The user's donation mark."""
     cached: bool = control(False, Sort.BOOL)
     """Held by the scalar cache, which outlives every record."""
-    sharding: Sharding = spmd_control(Sharding.NONE, Sort.SHARDING)
+    sharding: Sharding = mode_control(Sharding.NONE, Sort.SHARDING)
     """How the pieces lie; NONE: one plain buffer on one device."""
-    source: bool = spmd_control(False, Sort.BOOL)
+    source: bool = mode_control(False, Sort.BOOL)
     """A placeholder that executions on it fill from the host; ghost ``sends``: how often."""
-    sends: int = spmd_control(0, Sort.COUNT)
+    sends: int = mode_control(0, Sort.COUNT)
     right: bool = control(True, Sort.BOOL)
     """Ghost: the contents are what the program means."""
     recipe: IrKind = control(IrKind.NONE, Sort.IR_KIND)
@@ -211,8 +211,8 @@ class Device:
     allow_execution: bool = control(True, Sort.BOOL)
     crashed: bool = control(False, Sort.BOOL)
     seed: int = control(NONE, Sort.BUFFER)  # of this step, once it was used (C++: seed_ir_value)
-    spmd: bool = spmd_control(False, Sort.BOOL)  # new data lies on all devices
-    eager: bool = control(False, Sort.BOOL)  # ops are computed at once (C++: use_eager_mode)
+    spmd: bool = mode_control(False, Sort.BOOL)  # new data lies on all devices
+    eager: bool = mode_control(False, Sort.BOOL)  # ops are computed at once (C++: use_eager_mode)
 
 
 @dataclass
@@ -226,7 +226,7 @@ class Call:
     wait: bool = control(False, Sort.BOOL)
     target: int = control(NONE, Sort.RECORD)
     """The record that READ_ONE reads, or EAGER computes."""
-    replaces: int = control(NONE, Sort.RECORD)  # EAGER: whose place that record takes at the end
+    replaces: int = mode_control(NONE, Sort.RECORD)  # EAGER: whose place that record takes then
     members: int = control(0, Sort.RECORDS)
     uploads: int = control(0, Sort.RECORDS)
     outputs: int = control(0, Sort.RECORDS)
@@ -242,8 +242,8 @@ class Call:
     """Ghost: the results of this call's execution are what the program means."""
     failed: bool = control(False, Sort.BOOL)
     """The execution that this call waits for has failed."""
-    sharding: Sharding = spmd_control(Sharding.NONE, Sort.SHARDING)
-    plain: bool = spmd_control(False, Sort.BOOL)
+    sharding: Sharding = mode_control(Sharding.NONE, Sort.SHARDING)
+    plain: bool = mode_control(False, Sort.BOOL)
     """In SPMD mode: the cache gave a program that was compiled before it, for one device.
     ``sharding``: what MARK asks for."""
     order: tuple[int, ...] = ()
@@ -345,6 +345,6 @@ def sorts(cls: type) -> dict[str, Sort]:
     return {f.name: f.metadata["sort"] for f in fields(cls) if "sort" in f.metadata}
 
 
-def spmd_fields(cls: type) -> dict[str, Any]:
-    """The control fields that stand still without SPMD mode, and what they are then."""
-    return {f.name: f.default for f in fields(cls) if "spmd" in f.metadata}
+def mode_fields(cls: type) -> dict[str, Any]:
+    """The control fields that stand still without these modes, and what they are then."""
+    return {f.name: f.default for f in fields(cls) if "mode" in f.metadata}

@@ -47,9 +47,10 @@ def check_engine(engine: str, files: SearchFiles, bound: Bound, design: Design) 
         if path is not None:
             what = f"the engine {engine} does not keep what this needs"
             raise UsageError(option, what, "leave it out, or give --engine rules")
-    if "sharding" in bound.families:
-        what = f"the engine {engine} knows no SPMD mode"
-        raise UsageError("--families sharding", what, "leave it out, or give --engine rules")
+    for family, mode in (("sharding", "SPMD"), ("eager", "eager")):
+        if family in bound.families:
+            what = f"the engine {engine} knows no {mode} mode"
+            raise UsageError(f"--families {family}", what, "leave it out, or give --engine rules")
     from markstep.spec.compiled.engines import TooLarge, check_size
 
     try:

@@ -23,8 +23,8 @@ from markstep.spec.state import (
     Record,
     Sort,
     State,
+    mode_fields,
     sorts,
-    spmd_fields,
 )
 from markstep.spec.vocabulary import TensorName
 
@@ -147,7 +147,7 @@ class Layout:
 
 
 SORTS = {
-    cls.__name__.lower(): {n: sort for n, sort in sorts(cls).items() if n not in spmd_fields(cls)}
+    cls.__name__.lower(): {n: sort for n, sort in sorts(cls).items() if n not in mode_fields(cls)}
     for cls in (Record, Buffer, Execution, Device, Call)
 }
 RECORD_FIELDS = ("names", *(name for name in SORTS["record"] if name not in IMPLIED))

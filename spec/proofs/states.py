@@ -30,8 +30,8 @@ from markstep.spec.state import (
     Record,
     Sort,
     State,
+    mode_fields,
     sorts,
-    spmd_fields,
 )
 from markstep.spec.vocabulary import BufferStatus, IrKind, TensorName
 
@@ -158,7 +158,7 @@ class Rows(list[Any]):
 
 def build(case: Case, get: Get) -> State:
     """A state of a case, its control fields taken from ``get``."""
-    fixed: dict[str, Any] = {"seed": NONE, "eager": False}
+    fixed: dict[str, Any] = {"seed": NONE}
     fixed |= {} if case.anywhere else {"crashed": False}
     state = State(
         records=Rows(_row(case, get, Record, f"record{r}") for r in range(case.records)),
@@ -176,7 +176,7 @@ def build(case: Case, get: Get) -> State:
         state.execution = _row(case, get, Execution, "execution", **fixed)
     if case.phase != Phase.IDLE:
         fixed = {} if case.phase is None else {"phase": case.phase}
-        state.call = _row(case, get, Call, "call", **fixed, replaces=NONE)
+        state.call = _row(case, get, Call, "call", **fixed)
         turn = get("call.turn", tuple(range(factorial(case.records))))
         masks = (state.call.members, state.call.outputs)
         orders: list[Any] = [Members(mask, turn, case.records) for mask in masks]
@@ -187,7 +187,7 @@ def build(case: Case, get: Get) -> State:
 
 
 def _row(case: Case, get: Get, cls: type, path: str, **fixed: Any) -> Any:
-    fixed = spmd_fields(cls) | fixed
+    fixed = mode_fields(cls) | fixed
     given = {
         name: TYPES.get(sort, _same)(value) if type(value) is int else value
         for name, sort in sorts(cls).items()

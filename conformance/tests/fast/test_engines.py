@@ -49,6 +49,11 @@ def test_without_a_compiler_the_engine_in_c_is_refused_in_one_line(
             "or give --engine rules",
         ),
         (
+            ("--engine", "c", "--families", "eager"),
+            "--families eager: the engine c knows no eager mode; leave it out, "
+            "or give --engine rules",
+        ),
+        (
             ("--engine", "numpy", "--buffers", "9"),
             "--buffers: 1 records and 10 buffer records, as there can be for a moment, do not fit "
             "into a packed state; give less, or --engine rules",
