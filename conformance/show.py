@@ -146,6 +146,8 @@ def _is_default(field: Any, value: object) -> bool:
 def _plain(value: object) -> str:
     if isinstance(value, v.DType):
         return repr(value.value)
+    if isinstance(value, v.Sharding):
+        return value.name
     if isinstance(value, float):
         return _number(value)
     if isinstance(value, tuple):

@@ -14,7 +14,7 @@ from cyclopts import App, CycloptsError, Parameter
 
 from markstep.conformance.cli.options import OUT, Design, Out, whole, with_traces
 from markstep.conformance.cli.outputs import Outputs, Reported
-from markstep.conformance.cli.searches import explore, mutants, prove, refine, threads
+from markstep.conformance.cli.searches import designs, explore, mutants, prove, refine, threads
 from markstep.conformance.cli.usage import UsageError, complain, pick, reader_may_leave
 from markstep.conformance.exit_codes import ExitCode
 from markstep.spec import SPEC_VERSION
@@ -184,6 +184,7 @@ EXAMPLES: dict[Callable[..., ExitCode], tuple[str, ...]] = {
     ),
     refine: ("markstep refine torch_xla_2_9 sound --actions 2",),
     prove: ("markstep prove I15 I40",),
+    designs: ("markstep designs --actions 2", "markstep designs --actions 2 --html table.html"),
     threads: ("markstep threads --programs 3",),
     mutants: ("markstep mutants --only M64 --detector random",),
     show: (

@@ -197,3 +197,41 @@ def threads(
 
     bound = None if every else interruptions
     return threads_verb(Amount(programs, seed, bound, stress), order)
+
+
+def designs(
+    *,
+    design: Annotated[
+        list[str] | None,
+        Parameter(
+            help="Only these; default: sound, torch_xla_2_9 and the alternatives.", negative=""
+        ),
+    ] = None,
+    actions: Annotated[
+        int | None, Parameter(converter=whole, help="Program actions on a path; default: 5.")
+    ] = None,
+    records: Annotated[
+        int | None, Parameter(converter=whole, help="Live records; default: 2.")
+    ] = None,
+    buffers: Annotated[
+        int | None, Parameter(converter=whole, help="Buffer records in use; default: 2.")
+    ] = None,
+    processes: Annotated[
+        int | None, Parameter(converter=whole, help="Processes that search; default: 1.")
+    ] = None,
+    markdown: Annotated[Path | None, Parameter(help="Write the table as Markdown.")] = None,
+    html: Annotated[Path | None, Parameter(help="Write the table as a page.")] = None,
+    write: Annotated[Path | None, Parameter(help="Write the page of the manual.")] = None,
+    traces: Annotated[
+        Path | None, Parameter(help="Write each counterexample into this folder, to be replayed.")
+    ] = None,
+) -> ExitCode:
+    """Compare designs for sharded tensors by what each of them breaks within a bound."""
+    from markstep.conformance.cli.comparing import designs_verb
+    from markstep.conformance.cli.verbs import again
+
+    limits = {"actions": actions, "records": records, "buffers": buffers, "processes": processes}
+    pages = {"markdown": markdown, "html": html, "write": write}
+    given = {name: value for name, value in limits.items() if value != 1 or name != "processes"}
+    command = again("designs", design=design or None, **given, write=write, traces=traces)
+    return designs_verb(design or [], limits, pages, traces, command)

@@ -127,10 +127,20 @@ def marks_a_stub(t: Step) -> bool:
     broken=True,
 )
 def lazy_marks_send_nothing(t: Step) -> bool:
-    """A lazy mark sends nothing, and begins no transfer."""
-    if not (isinstance(t.action, MarkSharding) and t.action.lazy):
-        return True
-    return not annotated_sends(t) and t.after.call.kind != CallKind.MARK
+    """A lazy mark of data that is on the host sends nothing."""
+    return not (isinstance(t.action, MarkSharding) and t.action.lazy and annotated_sends(t))
+
+
+@claim(
+    "I127",
+    Kind.STEP,
+    lambda t: isinstance(t.action, MarkSharding) and t.after.raised == "none",
+    why="A round trip through the host waits for the device, and sends everything twice.",
+    broken=True,
+)
+def marks_fetch_nothing(t: Step) -> bool:
+    """Marking data that is on the devices does not bring it to the host."""
+    return not isinstance(t.action, MarkSharding) or t.after.call.kind != CallKind.MARK
 
 
 @claim(
