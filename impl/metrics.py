@@ -11,7 +11,6 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
 from typing import Final
 
 SAMPLES_KEPT: Final = 1024
@@ -76,11 +75,12 @@ class Metric:
 
     def lines(self, name: str) -> Iterator[str]:
         """The part of a report about this metric."""
+        samples = list(self.samples)
         yield f"Metric: {name}"
         yield f"  TotalSamples: {self.count}"
         yield f"  Accumulator: {self.show(self.total)}"
-        seconds = (self.samples[-1][0] - self.samples[0][0]) / 1e9
-        values = sorted(value for _, value in self.samples)
+        seconds = (samples[-1][0] - samples[0][0]) / 1e9
+        values = sorted(value for _, value in samples)
         if seconds > 0:
             yield f"  ValueRate: {self.show(sum(values) / seconds)} / second"
             yield f"  Rate: {len(values) / seconds:g} / second"
@@ -88,28 +88,50 @@ class Metric:
         yield f"  Percentiles: {'; '.join(shown)}"
 
 
+class Timed:
+    """A block whose time is one sample. Written out, because it is part of every step."""
+
+    __slots__ = ("begin", "metric")
+
+    def __init__(self, metric: Metric) -> None:
+        self.metric = metric
+
+    def __enter__(self) -> None:
+        self.begin = time.perf_counter_ns()
+
+    def __exit__(self, *_: object) -> None:
+        metric, now = self.metric, time.perf_counter_ns()
+        metric.count += 1
+        metric.total += now - self.begin
+        metric.samples.append((now, now - self.begin))
+
+
 class Metrics:
-    """The metrics of one device, by torch_xla's names."""
+    """The metrics of one device, by torch_xla's names.
+
+    No metric but those of ``fetched`` is sampled by two threads at once: the lock of the device is
+    held, or the device itself.
+    """
 
     def __init__(self) -> None:
         self.by_name: dict[str, Metric] = {name: Metric(show_time) for name in TIMES}
         self.by_name |= {name: Metric(show_bytes) for name in BYTES}
         self.by_name |= {name: Metric(show_value) for name in VALUES}
-        self._lock = threading.Lock()
+        self._fetching = threading.Lock()
 
     def add(self, name: str, value: float) -> None:
         """One sample of a metric."""
-        with self._lock:
-            self.by_name[name].add(value)
+        self.by_name[name].add(value)
 
-    @contextmanager
-    def timed(self, name: str) -> Iterator[None]:
-        """Sample how long it takes, whether it succeeds or not."""
-        begin = time.perf_counter_ns()
-        try:
-            yield
-        finally:
-            self.add(name, time.perf_counter_ns() - begin)
+    def fetched(self, size: int, nanoseconds: int) -> None:
+        """Samples of one transfer from the device."""
+        with self._fetching:
+            self.by_name["TransferFromDeviceTime"].add(nanoseconds)
+            self.by_name["InboundData"].add(size)
+
+    def timed(self, name: str) -> "Timed":
+        """Samples how long its block takes, whether it succeeds or not."""
+        return Timed(self.by_name[name])
 
     def counts(self) -> dict[str, int]:
         """How many samples each timer has."""
@@ -118,10 +140,9 @@ class Metrics:
     def report(self, counters: Mapping[str, int]) -> str:
         """Everything that has moved, in the form of ``torch_xla.debug.metrics.metrics_report``."""
         lines: list[str] = []
-        with self._lock:
-            for name, metric in sorted(self.by_name.items()):
-                if metric.count:
-                    lines += metric.lines(name)
+        for name, metric in sorted(self.by_name.items()):
+            if metric.count:
+                lines += metric.lines(name)
         for name, value in sorted(counters.items()):
             if value and name.partition(".")[0] not in self.by_name:
                 lines += [f"Counter: {name}", f"  Value: {value}"]

@@ -1,5 +1,9 @@
 """Eager mode: what is traced is computed at once, by a call of its own.
 
+An op of the alphabet is computed as one, though torch_xla computes each of the calls that make up
+``failing_execute``; a tensor of host data is sent and nothing is computed, where torch_xla computes
+the empty tensor that the data are copied into: recorded logs say so by two actions (A26, A07).
+
 Source: XLAGraphExecutor::ApplyEagerSync; semantics.md §2.4 (create_from_value, set_ir), §3.17.
 """
 
