@@ -313,7 +313,8 @@ TORCH_LAZY_2_9 = replace(
 )
 """PyTorch's TorchScript lazy backend, from which torch_xla took the executor. It never donates, so
 that nothing that is needed is consumed (D03); sync, read and run by key share one key (D10); every
-number is a parameter (D22). A read keeps its value beside the ir, which no value shows."""
+number is a parameter (D22). A read keeps its value beside the ir, and clones have no mark: no value
+shows either."""
 
 FIXES: tuple[Design, ...] = (
     replace(TORCH_XLA_2_9, name="fixed_F1", truncation=Truncation.AT_SCHEDULE),
