@@ -1,6 +1,7 @@
 """Kernels on numpy: each instruction is one operation on a block of states, a byte for each."""
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any, TypeAlias
 
@@ -138,13 +139,11 @@ def compiled(kernel: Kernel) -> Callable[[Bytes], list[Bytes]]:
     """A function from the columns of a block of states, (bytes, states), to the outputs."""
     writer = _Writer(kernel)
     writer.write()
-    used = range(writer.rows)
-    head = ["def run(cu, table, n):", " cb = cu.view(bool)", " ci = cu.view(int8)"]
-    head += [
-        f" u{i} = table[{i}, :n]; b{i} = u{i}.view(bool); i{i} = u{i}.view(int8)" for i in used
-    ]
     ends = ", ".join(output_text(writer, n) for n in kernel.outputs)
-    text = "\n".join([*head, *(f" {line}" for line in writer.lines), f" return [{ends}]"])
+    body = [*writer.lines, f"return [{ends}]"]
+    head = ["def run(cu, table, n):", " cb = cu.view(bool)", " ci = cu.view(int8)"]
+    head += [f" {line}" for line in views(body, writer.rows)]
+    text = "\n".join([*head, *(f" {line}" for line in body)])
     scope: dict[str, Any] = {name: getattr(np, name) for name in {*_NAMES.values()}}
     scope |= {"negative": np.negative, "logical_not": np.logical_not, "int8": np.int8}
     scope |= writer.constants
@@ -156,6 +155,18 @@ def compiled(kernel: Kernel) -> Callable[[Bytes], list[Bytes]]:
         return run(columns, table(rows), columns.shape[1])  # type: ignore[no-any-return]
 
     return call
+
+
+def views(body: list[str], rows: int) -> Iterator[str]:
+    """The rows of the table as what the text uses them for: to make a view takes as long as to
+    compute with a short one."""
+    used = set(re.findall(r"\b[ubi]\d+\b", "\n".join(body)))
+    for i in range(rows):
+        yield f"u{i} = table[{i}, :n]"
+        if f"b{i}" in used:
+            yield f"b{i} = u{i}.view(bool)"
+        if f"i{i}" in used:
+            yield f"i{i} = u{i}.view(int8)"
 
 
 _tables: list[Bytes] = []
