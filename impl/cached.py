@@ -15,7 +15,7 @@ from markstep.impl.lower import Program
 from markstep.impl.node import Buffer
 from markstep.impl.record import Record
 from markstep.impl.syncing import collect, deliver, gather, lay_out, pending
-from markstep.impl.trace import get_ir
+from markstep.impl.trace import get_ir, stub
 
 
 def walk(records: list[Record]) -> tuple[list[Record], Graph]:
@@ -115,6 +115,6 @@ def clear_pending(ctx: Context) -> None:
             if leaf is not None:
                 record.set_data(leaf)
             elif type(record.ir) is not Buffer:
-                record.set_data(Buffer(record.aval))
+                record.set_data(stub(ctx, record.aval, record.spec))
                 record.host = None
                 record.failure = None

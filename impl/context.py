@@ -19,7 +19,7 @@ from markstep.impl.cache import ProgramCache
 from markstep.impl.execution import Execution
 from markstep.impl.explaining import Compilation
 from markstep.impl.graph import Key
-from markstep.impl.lower import CompileMode
+from markstep.impl.lower import CompileMode, Program
 from markstep.impl.metrics import Metrics
 from markstep.impl.node import Buffer, Node
 from markstep.impl.pattern import Patterns
@@ -105,6 +105,7 @@ class Context:
         self.wanted_devices = devices
         self.spmd = False
         self.devices: tuple[jax.Device, ...] = ()
+        self.last_program: Program | None = None
         self.created = 0
         self.live: dict[ReferenceType[Record], None] = {}
         self.forget = self.live.pop

@@ -26,6 +26,7 @@ def start(ctx: Context, execution: Execution) -> None:
     execution.timer = _timer(ctx)
     execution.sure_to_fail = ctx.inject.take_execution()
     ctx.running = execution
+    ctx.last_program = execution.program
     if not (ctx.manual or execution.waited):
         execution.claimed = True
         _hand_over(ctx, execution)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from markstep.impl.aval import Aval
-from markstep.impl.layout import REPLICATED, Layout
+from markstep.impl.layout import Layout
 from markstep.impl.node import Buffer, Node
 from markstep.impl.ops import Op
 
@@ -55,13 +55,7 @@ class Graph:
     form: Form
 
     def key(self, donors: Sequence[int], spmd: bool) -> Key:
-        """The key of the program that computes the roots and consumes the donors.
-
-        On several devices a parameter without a layout is replicated.
-        """
-        if spmd:
-            layouts = tuple([found or REPLICATED for found in self.form.layouts])
-            return Key(*self.form[:-1], layouts, tuple(donors), spmd)
+        """The key of the program that computes the roots and consumes the donors."""
         return Key(*self.form, tuple(donors), spmd)
 
 

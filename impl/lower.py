@@ -30,13 +30,14 @@ Step: TypeAlias = tuple[Callable[..., Any], tuple[int, ...]]
 class Program:
     """A compiled graph. ``run`` maps the buffers of its parameters to fresh results.
 
-    ``mode`` says how it was compiled, ``layouts`` how its results lie if it runs on several
-    devices. It holds no buffer and no node: programs outlive both.
+    ``mode`` says how it was compiled, ``layouts`` and ``shapes`` how its results lie if
+    it runs on several devices. It holds no buffer and no node: programs outlive both.
     """
 
     mode: CompileMode
     run: Callable[[Sequence[Buffer]], Sequence[Array]]
     layouts: Sequence[Layout] = field(default=())
+    shapes: Sequence[tuple[int, ...]] = field(default=())
 
 
 def compile_graph(

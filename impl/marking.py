@@ -23,12 +23,12 @@ from markstep.impl.partitioned import hint, without_hint
 from markstep.impl.reading import download
 from markstep.impl.record import Record
 from markstep.impl.trace import get_ir, sent, show_leaf, unsent
-from markstep.spec.vocabulary import ErrorKind, IrKind
+from markstep.spec.vocabulary import ErrorKind
 
 
 def use_spmd(ctx: Context) -> None:
     """From here on programs run on all devices. Raises BAD_ARGUMENT if there are fewer than were
-    asked for, REFUSED while there are tensors. Cached numbers are copied when a program takes them.
+    asked for, REFUSED while there are tensors.
     """
     if ctx.spmd:
         return
@@ -45,6 +45,9 @@ def use_spmd(ctx: Context) -> None:
         raise ExecutorError(ErrorKind.REFUSED, f"use_spmd() comes first: {of} would stay behind")
     wait_idle(ctx)
     ctx.devices, ctx.spmd = tuple(present[:wanted]), True
+    # numbers and the seed that are on one device are sent anew
+    ctx.scalars.clear()
+    ctx.last_scalar, ctx.seeds.node = (None, None), None
 
 
 def layout_on(ctx: Context, record: Record, mesh: Mesh, partition: Partition) -> Layout:
@@ -69,7 +72,7 @@ def mark(ctx: Context, record: Record, wanted: Layout, *, lazy: bool) -> None:
     if found is not None and found.tiles and found is not wanted:
         text = f"{names([record.id])} is annotated {found} and not {wanted}: clear that first"
         raise ExecutorError(ErrorKind.CONFLICT, text)
-    if record.ir is not None and record.ir.op.kind is IrKind.OP:
+    if record.ir is not None and type(record.ir) is not Buffer:
         ctx.count("XlaAnnotateCustomSharding")
         _hint(ctx, record, wanted)
     elif record.host is not None:
@@ -106,13 +109,13 @@ def _mark_host(ctx: Context, record: Record, host: HostArray, wanted: Layout, la
 
 def _mark_device(ctx: Context, record: Record, wanted: Layout) -> None:
     buffer = record.handle
-    if buffer is None or buffer.value is not None or buffer.filling:
-        _hint(ctx, record, wanted)
-    elif buffer.deleted:
+    if buffer is not None and buffer.deleted:
         download(ctx, record, buffer)
-    else:
+    elif buffer is not None and buffer.is_stub:
         buffer.layout = record.spec = wanted
         get_ir(ctx, record)
+    else:
+        _hint(ctx, record, wanted)
 
 
 def clear(record: Record) -> None:

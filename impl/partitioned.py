@@ -36,28 +36,49 @@ from markstep.impl.mesh import Mesh
 from markstep.impl.node import Buffer, Node, new_node
 from markstep.impl.ops import Avals, Op, intern
 from markstep.impl.shapes import same
+from markstep.spec.vocabulary import IrKind
 
 Devices = tuple[jax.Device, ...]
 HINT: Final = "sharding_hint"
+PROMISE: Final = "promised_sharding"
+PROMISED_CONSTANT: Final = "promised_sharding_of_constant"
+LAID_OUT: Final = (HINT, PROMISE, PROMISED_CONSTANT)
 NO_HINT: Final = "cleared_sharding_hint"
 
 
 def hint(node: Node, layout: Layout) -> Node:
     """The same value, asked to lie on the devices like this (``ShardHint``)."""
-    attrs = {"layout": layout}
-    op = intern(HINT, _unchanged, attrs, rule=same, on_host=_unchanged, unique=True)
-    return new_node(op, (node,), node.aval)
+    return _unchanged(HINT, node, layout)
+
+
+def as_promised(node: Node, layout: Layout) -> Node:
+    """The same value, which has been said to lie like this and still is to; a leaf lies as it lies.
+
+    Not the hint of a user: forgetting it leaves no trace.
+    """
+    if isinstance(node, Buffer) or wanted_layout(node) is layout:
+        return node
+    constant = node.op.kind is IrKind.CONST
+    return _unchanged(PROMISED_CONSTANT if constant else PROMISE, node, layout, node.op.kind)
 
 
 def without_hint(node: Node) -> Node:
     """The same value, which may lie as XLA likes; a hint leaves a trace in the key."""
-    if node.op.name != HINT:
+    if node.op.name in (PROMISE, PROMISED_CONSTANT):
+        return node.operands[0]
+    layout = wanted_layout(node)
+    if isinstance(node, Buffer) or layout is None:
         return node
-    op = intern(NO_HINT, _unchanged, node.op.attrs, rule=same, on_host=_unchanged, unique=True)
-    return new_node(op, node.operands, node.aval)
+    return _unchanged(NO_HINT, node.operands[0], layout)
 
 
-def _unchanged(x: Any, layout: Layout) -> Any:
+def _unchanged(name: str, node: Node, layout: Layout, kind: IrKind = IrKind.OP) -> Node:
+    more: dict[str, Any] = {"rule": same, "on_host": _same_value, "kind": kind, "unique": True}
+    op = intern(name, _same_value, {"layout": layout}, **more)
+    return new_node(op, (node,), node.aval)
+
+
+def _same_value(x: Any, layout: Layout) -> Any:
     return x
 
 
@@ -65,7 +86,7 @@ def wanted_layout(node: Node) -> Layout | None:
     """How a result is to lie, if that is not left to XLA."""
     if isinstance(node, Buffer):
         return node.layout or REPLICATED
-    found = node.op.attrs.get("layout") if node.op.name == HINT else None
+    found = node.op.attrs.get("layout") if node.op.name in LAID_OUT else None
     return found if isinstance(found, Layout) else None
 
 
@@ -80,8 +101,13 @@ def compile_partitioned(
     wanted = [wanted_layout(root) for root in graph.roots]
     if mode == "interpret":
         # nothing is partitioned: where it is asked for, that is what we say, elsewhere we copy
-        return Program(mode, interpreted(graph), [found or REPLICATED for found in wanted])
+        layouts = [found or REPLICATED for found in wanted]
+        return Program(mode, interpreted(graph), layouts, _shapes(graph))
     return _partitioned(graph, donors, aliases, devices, wanted)
+
+
+def _shapes(graph: Graph) -> list[tuple[int, ...]]:
+    return [root.aval.shape for root in graph.roots]
 
 
 def _partitioned(
@@ -130,7 +156,7 @@ def _partitioned(
             result.block_until_ready()
         return [given[number] for number in place]
 
-    return Program("xla", run, _layouts(graph, wanted, shardings, devices))
+    return Program("xla", run, _layouts(graph, wanted, shardings, devices), _shapes(graph))
 
 
 def _layouts(
@@ -147,11 +173,6 @@ def _placed(buffer: Buffer, layout: Layout, devices: Devices) -> Array:
     value = buffer.value
     if isinstance(value, np.ndarray):
         value = buffer.value = spread(value, layout, devices)
-    elif buffer.layout is None:
-        # it was there before SPMD mode
-        replicated = layout.sharding(common_mesh([], len(devices))[layout], devices)
-        value = buffer.value = jax.device_put(value, replicated)
-        buffer.layout = layout
     assert value is not None
     return value
 
@@ -171,7 +192,7 @@ def _body(
         return jax.lax.with_sharding_constraint(x, where)  # type: ignore[no-untyped-call]
 
     def function(op: Op, _: Avals) -> Callable[..., Any]:
-        if op.name == HINT:
+        if op.name in LAID_OUT:
             layout: Any = op.attrs["layout"]
             return lambda x: constrained(x, layout)
         return op.call

@@ -13,7 +13,7 @@ from markstep.impl.device import finish, wait_idle
 from markstep.impl.errors import ExecutorError, names
 from markstep.impl.execution import Execution
 from markstep.impl.lower import cut_off
-from markstep.impl.node import Buffer
+from markstep.impl.node import Buffer, Node
 from markstep.impl.record import Record
 from markstep.impl.syncing import Config, deliver, schedule, sync_records
 from markstep.spec.vocabulary import ErrorKind
@@ -35,7 +35,9 @@ def read_one(ctx: Context, record: Record) -> HostArray:
             deliver(ctx, [record])
             buffer = _buffer_to_show(record)
             if buffer is not None:
-                return download(ctx, record, buffer)
+                array = download(ctx, record, buffer)
+                ctx.count("ReplicateShardedData", _is_gathered(buffer))
+                return array
         sync_records(ctx, [record], sync=False, wait=True)
 
 
@@ -57,7 +59,7 @@ def _buffer_to_show(record: Record) -> Buffer | None:
         leaf = record.own_leaf()
         if leaf is not None:
             record.set_data(leaf)
-        elif type(record.ir) is Buffer:
+        elif type(record.ir) is Buffer and record.ir.source is None:
             return record.ir
     return record.handle
 
@@ -71,8 +73,6 @@ def download(ctx: Context, record: Record, buffer: Buffer) -> HostArray:
         what = "was donated away" if buffer.deleted else "will never be filled"
         text = f"the buffer of {names([record.id])} {buffer.gone or what}"
         raise ExecutorError(ErrorKind.NO_VALUE, text)
-    if buffer.layout is not None:
-        ctx.count("ReplicateShardedData")
     return to_host(ctx, value, buffer.aval)
 
 
@@ -106,14 +106,24 @@ def read_many(ctx: Context, records: list[Record]) -> list[HostArray]:
             wanted = [(record.id, record.aval) for record in records]
             # what is not computed is copied now: later it may be updated, or given away
             held = [None if r.id in computed else _value(ctx, r) for r in records]
+            shown = [r for r in records if r.host is None and r.id not in computed]
+            gathered = sum(_is_gathered(r.handle or r.ir) for r in shown)
     finally:
         if execution is not None:
             finish(ctx, execution)
     results = _results(execution)
+    if ctx.spmd:
+        with ctx.lock:
+            ctx.count("ReplicateShardedData", gathered + sum(array is None for array in held))
     return [
         to_host(ctx, results[number], aval) if array is None else array
         for (number, aval), array in zip(wanted, held, strict=True)
     ]
+
+
+def _is_gathered(shown: Node | None) -> bool:
+    """Whether it lies on several devices, so that reading it puts pieces together."""
+    return isinstance(shown, Buffer) and shown.layout is not None and shown.value is not None
 
 
 def _refuse_stubs(ctx: Context, records: list[Record]) -> None:

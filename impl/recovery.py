@@ -5,6 +5,7 @@ Source: semantics.md §6 (58, 59, 71, 72); torch_xla leaves such placeholders em
 
 from markstep.impl.execution import Execution
 from markstep.impl.node import Buffer, Node, new_node
+from markstep.impl.partitioned import as_promised
 from markstep.impl.record import Record
 
 
@@ -37,7 +38,8 @@ def _restore(record: Record, returned: dict[Buffer, Node], rebuilt: dict[Node, N
     if shown is not None:
         if shown not in returned:
             return False
-        record.set_ir(returned[shown])
+        node = returned[shown]
+        record.set_ir(node if record.spec is None else as_promised(node, record.spec))
         return True
     if record.ir is None:
         return False

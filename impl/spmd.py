@@ -62,6 +62,12 @@ class SpmdCalls:
         (record,) = self._records([tensor])
         return record.spec
 
+    @property
+    def laid_out(self) -> list[tuple[Layout, tuple[int, ...]]]:
+        """How the results of the program that was started last lie, with their shapes."""
+        program = self._ctx.last_program
+        return [] if program is None else list(zip(program.layouts, program.shapes, strict=True))
+
     def bind_data(self, tensor: Tensor, array: npt.ArrayLike, *, lazy: bool = False) -> Tensor:
         """Give a placeholder its data, of its shape and dtype; programs that were traced and
         compiled before are the same programs still. ``lazy``: they are sent when one runs."""

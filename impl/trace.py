@@ -14,7 +14,7 @@ import numpy as np
 from markstep.impl.aval import Aval, HostArray, aval_of, in_range
 from markstep.impl.context import Context
 from markstep.impl.errors import ExecutorError, bad_argument, names
-from markstep.impl.layout import REPLICATED
+from markstep.impl.layout import REPLICATED, Layout
 from markstep.impl.loading import load
 from markstep.impl.node import Buffer, Node, new_node
 from markstep.impl.ops import Op
@@ -93,9 +93,16 @@ def show_leaf(record: Record, buffer: Buffer) -> None:
 def placeholder(ctx: Context, aval: Aval) -> Record:
     """A new record with a shape and no data, now or ever (state STUB)."""
     record = ctx.new_record(aval)
-    record.handle = Buffer(aval)
-    record.handle.layout = REPLICATED if ctx.spmd else None
+    record.handle = stub(ctx, aval)
     return record
+
+
+def stub(ctx: Context, aval: Aval, layout: Layout | None = None) -> Buffer:
+    """A buffer without contents, now or ever; on several devices it is said how they would lie."""
+    buffer = Buffer(aval)
+    if ctx.spmd:
+        buffer.layout = layout or REPLICATED
+    return buffer
 
 
 def get_ir(ctx: Context, record: Record) -> Node:
@@ -208,7 +215,7 @@ def copy_into(ctx: Context, target: Record, source: Record) -> None:
     target.spec = target.spec or source.spec
     target.set_ir(node if target.spec is None else hint(node, target.spec))
     target.is_cloned &= borrowed
-    if type(target.ir) is Buffer:
+    if type(node) is Buffer:
         target.alias_id = target.id
     if target is not source:
         target.failure = None

@@ -175,14 +175,16 @@ def exact_wiring(order: Iterable[Node], roots: Roots) -> object:
         if known is None:
             operands = tuple([position[o] for o in node.operands])
             line = (node.op, node.value, node.shape, node.dtype.value, operands)
-            lines.append((*line, hints_on_ops(node)) if node.hints else line)
+            lines.append((*line, hints_on_ops(node.hints, node.operands)) if node.hints else line)
     return tuple(lines), tuple([position[root] for root in roots])
 
 
-def hints_on_ops(node: Node) -> tuple[Sharding, ...]:
-    """The hints on operands that are ops; how a leaf lies is known from its buffer."""
-    pairs = zip(node.hints, node.operands, strict=False)
-    return tuple([Sharding.NONE if o.op == DEVICE_DATA else hint for hint, o in pairs])
+def hints_on_ops(
+    hints: tuple[Sharding, ...], nodes: tuple[Node | None, ...]
+) -> tuple[Sharding, ...]:
+    """The hints on nodes that are ops; how a leaf lies is known from its buffer."""
+    pairs = zip(hints, nodes, strict=False)
+    return tuple([Sharding.NONE if n and n.op == DEVICE_DATA else hint for hint, n in pairs])
 
 
 @dataclass(frozen=True, eq=False, slots=True)

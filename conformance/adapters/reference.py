@@ -7,6 +7,7 @@ from math import prod
 import numpy as np
 
 from markstep.conformance.adapter import ALL_CAPABILITIES
+from markstep.conformance.adapters.shardings import parts, sharding_of, words
 from markstep.conformance.lockstep.views import COMPARED_COUNTERS
 from markstep.impl.aval import HostArray
 from markstep.impl.context import InlineScalars
@@ -17,6 +18,7 @@ from markstep.impl.lower import CompileMode
 from markstep.impl.tensors import Tensor
 from markstep.spec import vocabulary as v
 from markstep.spec.evaluator import MOST_ELEMENTS
+from markstep.spec.layouts import DEVICES
 from markstep.spec.vocabulary import DType, Nested, Observation, TensorName
 
 COMPILED_EVERY = 50
@@ -31,7 +33,7 @@ class ReferenceAdapter:
     """A fresh executor for each program; executions end by A30 and A31, or when a call waits."""
 
     name = "reference"
-    capabilities = ALL_CAPABILITIES - {"sharding"}
+    capabilities = ALL_CAPABILITIES
 
     def __init__(
         self, compile_mode: CompileMode | None = None, inline_scalars: InlineScalars = "special"
@@ -46,29 +48,38 @@ class ReferenceAdapter:
         self._tensors: dict[TensorName, Tensor] = {}
         self._results: dict[TensorName, HostArray] = {}
         self._counters: dict[str, int] = {}
+        self._modes: dict[Key, CompileMode] = {}
 
     def reset(self) -> None:
         """A new executor; what JAX has compiled for single ops stays."""
-        mode = self._fixed or self._next_mode()
+        self._mode = mode = self._fixed or self._next_mode()
         self._executor = self._new_executor(mode)
         self._compiled += mode == "xla"
-        if self._fixed is None and mode == "interpret":
+        if self._fixed is None:
             self._executor.compile_mode_for = self._mode_for
-        self._tensors, self._results, self._counters = {}, {}, {}
+        self._tensors, self._results, self._counters, self._modes = {}, {}, {}, {}
         self._resets += 1
 
     def _new_executor(self, mode: CompileMode) -> Executor:
-        return Executor(mode, manual=True, inline_scalars=self._scalars)
+        return Executor(mode, manual=True, inline_scalars=self._scalars, devices=DEVICES)
 
     def _next_mode(self) -> CompileMode:
         compiled = self._resets < COMPILED_FIRST or self._resets % COMPILED_EVERY == 0
         return "xla" if compiled else "interpret"
 
     def _mode_for(self, key: Key) -> CompileMode:
+        """A program has one mode for good: how it lays its outputs may depend on it."""
+        if key not in self._modes:
+            self._modes[key] = self._new_mode(key)
+        return self._modes[key]
+
+    def _new_mode(self, key: Key) -> CompileMode:
         kinds = {*map(str, key.ops), str(key.donors)}
+        if key.spmd and "failing_execute" in kinds:
+            return "interpret"  # on several devices JAX goes on to complain when the process ends
         rare = any(self._kinds[kind] < COMPILED_OF_A_KIND for kind in kinds)
         self._kinds.update(kinds if rare else ())
-        return "xla" if rare else "interpret"
+        return "xla" if rare else self._mode
 
     @property
     def remark(self) -> str:
@@ -90,6 +101,12 @@ class ReferenceAdapter:
         moved = {n: now[n] - before.get(n, 0) for n in COMPARED_COUNTERS if n in now}
         return v.View({name: self._view(t) for name, t in self._tensors.items()}, moved)
 
+    @property
+    def laid_out(self) -> tuple[v.Sharding, ...] | None:
+        """How the outputs of the program that ran last lie, in order."""
+        outputs = self._executor.laid_out
+        return tuple([sharding_of(*output) for output in outputs]) or None
+
     def close(self) -> None:
         """Nothing outlives the executor."""
 
@@ -104,6 +121,8 @@ class ReferenceAdapter:
             seen.host,
             seen.shape,
             DType(seen.dtype),
+            sharding_of(seen.spec, seen.shape),
+            sharding_of(seen.layout, seen.shape),
         )
 
     # ---- names ------------------------------------------------------------------------------
@@ -166,7 +185,38 @@ class ReferenceAdapter:
                 self._get(action.tensor)
                 del tensors[action.tensor]
             case _:
+                self._lay_out(action)
+
+    def _lay_out(self, action: v.Action) -> None:
+        """Actions about several devices."""
+        executor = self._executor
+        match action:
+            case v.UseSpmd():
+                executor.use_spmd()
+            case v.MarkSharding():
+                tensor = self._get(action.tensor)
+                mesh, partition = words(action.sharding, tensor.shape)
+                executor.mark_sharding(tensor, mesh, partition, lazy=action.lazy)
+            case v.ClearSharding():
+                executor.clear_sharding(self._get(action.tensor))
+            case v.BindData():
+                tensor = self._get(action.tensor)
+                array = _array(action.value, tensor.shape, DType(tensor.dtype.name))
+                executor.bind_data(tensor, array)
+                _scribble(array)
+            case v.LoadShards():
+                self._load_shards(action)
+            case _:
                 raise bad_argument(f"unknown action {action!r}")
+
+    def _load_shards(self, action: v.LoadShards) -> None:
+        tensor = self._get(action.tensor)
+        shape, dtype = tensor.shape, DType(tensor.dtype.name)
+        value = _flat(_array(action.value, shape, dtype))
+        spec = sharding_of(self._executor.sharding_of(tensor), shape)
+        if spec in (v.Sharding.NONE, v.Sharding.REPLICATED):
+            raise bad_argument(f"t{action.tensor} is not annotated as cut into pieces")
+        self._executor.load_shards(tensor, parts(value, shape, dtype, spec))
 
     def _call(self, action: v.Action) -> object:
         """Actions that may compile, run or wait, and switches. The value, if there is one."""
@@ -186,6 +236,9 @@ class ReferenceAdapter:
                 return self._read_many(action)
             case v.GetSeed():
                 return executor.get_seed()
+            case v.ReadSpec():
+                tensor = self._get(action.tensor)
+                return sharding_of(executor.sharding_of(tensor), tensor.shape)
             case v.GraphHash():
                 return executor.graph_hash(self._all(action.tensors))
             case v.RunCached():

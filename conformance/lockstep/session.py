@@ -36,7 +36,7 @@ from markstep.spec import machine
 from markstep.spec.design import Design
 from markstep.spec.schedule import end_of_execution, initial_state, perform
 from markstep.spec.state import State
-from markstep.spec.vocabulary import Action, ErrorKind, Observation
+from markstep.spec.vocabulary import Action, ErrorKind, Observation, Sharding
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,9 +124,9 @@ class Session:
     def step(self, action: Action) -> Divergence | None:
         """Do one action on both sides. Raises AdapterError if the executor broke the protocol."""
         start = self.state
+        observed = checked_observation(self.adapter.apply(action))
         after = self._perform(self._with_endings(self.possible), action)
         self.counts.note(action, after[0].outcome)
-        observed = checked_observation(self.adapter.apply(action))
         self.view = checked_view(self.adapter.observe())
         fitting, found = self._compare(action, observed, self._with_endings(after))
         claim = self.watch.take_broken()
@@ -140,10 +140,16 @@ class Session:
     def _perform(self, possible: list[Possibility], action: Action) -> list[Possibility]:
         moved = []
         for p in possible:
-            state = perform(p.state, action, self.design, self.observer)
+            state = perform(
+                p.state, action, self.design, self.observer, partitioner=self._partitioner
+            )
             seen = law_outcome(state, action) if state is not None else REFUSED
             moved.append(Possibility(state or p.state, p.naming, p.totals, seen))
         return moved
+
+    def _partitioner(self, _: State) -> tuple[Sharding, ...] | None:
+        """How the executor laid the outputs of what it ran last, if it says so (``laid_out``)."""
+        return getattr(self.adapter, "laid_out", None)
 
     def _with_endings(self, possible: list[Possibility]) -> list[Possibility]:
         """Also those in which the running execution has ended, if it ends by itself."""

@@ -7,6 +7,7 @@ a program depends on how often the seed was used since the last barrier. Source:
 
 from markstep.spec.design import Design, EagerSeeds
 from markstep.spec.ir import Node
+from markstep.spec.rules.annotations import hand_on_spec
 from markstep.spec.rules.scalars import scalar_operand
 from markstep.spec.rules.tensors import lost, successor, updated
 from markstep.spec.rules.transfer import fail, succeed, upload
@@ -30,7 +31,8 @@ def random(s: State, a: Random, design: Design) -> None:
     record.node = s.payload.random(design, bound, seed, record.shape)
     record.truth = s.payload.drawn(record.node, a.bound)
     # OBSERVE
-    return updated(s, row, record)
+    updated(s, row, record)
+    return hand_on_spec(s, old, row, design)
 
 
 def next_seed(s: State, design: Design) -> tuple[Node | None, int]:

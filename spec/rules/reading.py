@@ -114,7 +114,8 @@ def fetched(s: State) -> object:
     if call.kind == CallKind.READ_ONE:
         record = s.records[call.target]
         buffer = s.buffers[record.handle if record.handle != NONE else record.leaf]
-        s.payload.count_download([(record.shape, buffer.sharding)])
+        if not buffer.source:  # what was not sent yet is on the host
+            s.payload.count_download([(record.shape, buffer.sharding)])
         return buffer.contents
     results = dict(zip(call.output_order, call.results, strict=False))
     lies = dict(zip(call.output_order, call.lies, strict=False))
@@ -126,7 +127,8 @@ def fetched(s: State) -> object:
             continue
         in_graph = has(call.outputs, r)
         held = s.buffers[record.handle].sharding if record.handle != NONE else Sharding.NONE
-        arrays.append((record.shape, lies.get(r, held)))
+        if in_graph or not s.buffers[record.handle].source:
+            arrays.append((record.shape, lies.get(r, held)))
         values.append(results.get(r) if in_graph else s.buffers[record.handle].contents)
     s.payload.count_download(arrays)
     return tuple(values)

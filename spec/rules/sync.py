@@ -11,6 +11,7 @@ Source: XLAGraphExecutor::SyncTensorsGraphInternal, semantics.md §3.45–3.63 a
 from dataclasses import dataclass
 
 from markstep.spec.design import Design, KeyWiring, OwnerSlot, Truncation, Validation
+from markstep.spec.ir import hints_on_ops
 from markstep.spec.rules.annotations import read_spec
 from markstep.spec.rules.donation import choose_donors
 from markstep.spec.rules.eager import timer
@@ -238,6 +239,8 @@ def layout_of(s: State, design: Design) -> object:
         return None
     hints = s.call.hints
     exact = design.key_wiring == KeyWiring.OPERANDS
+    if exact:
+        hints = hints_on_ops(hints, s.call.roots)
     lies = tuple([s.buffers[row].sharding for row in s.call.leaves]) if exact else ()
     if not (any(hints) or lies or design.key_has_mode):
         return None
