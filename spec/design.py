@@ -254,6 +254,9 @@ class Design:
     """D41: a tensor without data can be marked. torch_xla: no."""
     mark_data: MarkData = MarkData.HINT
     """D42"""
+    gathers_by_program: bool = False
+    """D43: reading data that is cut compiles and runs a program that puts the pieces together, anew
+    for each read. torch_xla: yes."""
 
     eager_seeds: EagerSeeds = EagerSeeds.NEXT
     """D25"""
@@ -298,6 +301,7 @@ TORCH_XLA_2_9 = Design(
     lazy_is_asked_for=False,
     marks_stubs=False,
     mark_data=MarkData.ROUND_TRIP,
+    gathers_by_program=True,
     eager_seeds=EagerSeeds.CURRENT,
     eager_copies=EagerCopies.AT_ONCE,
 )

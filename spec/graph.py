@@ -89,11 +89,13 @@ class GraphPayload(Payload):
         sent = prod(shape) * size if plain else bytes_of(shape, sharding, size)
         self.count_sample("OutboundData", sent)
 
-    def count_download(self, arrays: list[tuple[tuple[int, ...], Sharding]]) -> None:
+    def count_download(
+        self, arrays: list[tuple[tuple[int, ...], Sharding]], by_program: bool
+    ) -> None:
         for _, sharding in arrays:
             if sharding != Sharding.NONE:
                 self.count("ReplicateShardedData")
-            if sharding not in (Sharding.NONE, Sharding.REPLICATED):  # a program puts it together
+            if by_program and sharding not in (Sharding.NONE, Sharding.REPLICATED):
                 for counter in ("CreateCompileHandles", "CompileTime", "ExecuteReplicatedTime"):
                     self.count(counter)
         self.count_sample("InboundData", sum(prod(shape) for shape, _ in arrays) * ELEMENT_BYTES)

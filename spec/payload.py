@@ -44,7 +44,9 @@ class Payload:
     def count_upload(self, shape: tuple[int, ...], dtype: DType, sharding: Sharding) -> None:
         """Counters of one array sent to the device, or in pieces to all of them."""
 
-    def count_download(self, arrays: list[tuple[tuple[int, ...], Sharding]]) -> None:
+    def count_download(
+        self, arrays: list[tuple[tuple[int, ...], Sharding]], by_program: bool
+    ) -> None:
         """Counters of one device-to-host transfer of arrays, by shape and how they lie."""
 
     def count_graph(self, roots: tuple[Node | None, ...]) -> None:

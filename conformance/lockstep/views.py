@@ -31,6 +31,7 @@ from markstep.spec.vocabulary import (
 COMPARED_COUNTERS: dict[str, str] = {
     "UncachedCompile": "how often the key missed: says whether two graphs had the same key",
     "CachedCompile": "how often the key hit",
+    "CreateCompileHandles": "how many programs were compiled",
     "InputOutputAliasCount.sum": "parameters that programs give away; no view shows them",
     "ExecuteComputation": "how often the device ran a program",
     "CreateDataHandles": "uploads and results: says whether work was repeated",
@@ -51,7 +52,6 @@ COMPARED_COUNTERS: dict[str, str] = {
 """Counters that are compared where the executor has them, with the reason."""
 
 OTHER_COUNTERS: dict[str, str] = {
-    "CreateCompileHandles": "as UncachedCompile, and programs that put pieces together",
     "CreateXlaTensor": "counts the temporaries of single ops too (a wrapped number)",
     "DestroyXlaTensor": "as CreateXlaTensor; which records live is compared by the views",
     "TensorsGraphSize": "counts nodes as torch_xla writes them, alpha operands included",

@@ -93,7 +93,7 @@ def finish_download(s: State, wanted: list[int], design: Design) -> None:
         return finish(s, ErrorKind.NO_VALUE)
     if any([s.buffers[row].status == BufferStatus.DELETED for row in wanted]):  # A52.G2
         return finish(s, ErrorKind.DELETED)
-    return finish(s, value=fetched(s))
+    return finish(s, value=fetched(s, design))
 
 
 def download_marked(s: State, design: Design) -> None:
@@ -108,14 +108,14 @@ def download_marked(s: State, design: Design) -> None:
         marked(s, r, sharding, send_pieces(s, r, sharding, value, right, design))
 
 
-def fetched(s: State) -> object:
+def fetched(s: State, design: Design) -> object:
     """Payload: the value, or the values in the order asked for; one transfer in all."""
     call = s.call
     if call.kind == CallKind.READ_ONE:
         record = s.records[call.target]
         buffer = s.buffers[record.handle if record.handle != NONE else record.leaf]
         if not buffer.source:  # what was not sent yet is on the host
-            s.payload.count_download([(record.shape, buffer.sharding)])
+            s.payload.count_download([(record.shape, buffer.sharding)], design.gathers_by_program)
         return buffer.contents
     results = dict(zip(call.output_order, call.results, strict=False))
     lies = dict(zip(call.output_order, call.lies, strict=False))
@@ -130,7 +130,7 @@ def fetched(s: State) -> object:
         if in_graph or not s.buffers[record.handle].source:
             arrays.append((record.shape, lies.get(r, held)))
         values.append(results.get(r) if in_graph else s.buffers[record.handle].contents)
-    s.payload.count_download(arrays)
+    s.payload.count_download(arrays, design.gathers_by_program)
     return tuple(values)
 
 
