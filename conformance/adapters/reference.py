@@ -7,7 +7,7 @@ from math import prod
 import numpy as np
 
 from markstep.conformance.adapter import ALL_CAPABILITIES
-from markstep.conformance.adapters.shardings import parts, sharding_of, words
+from markstep.conformance.adapters.shardings import has_devices, parts, sharding_of, words
 from markstep.conformance.lockstep.views import COMPARED_COUNTERS
 from markstep.impl.aval import HostArray
 from markstep.impl.context import InlineScalars
@@ -41,6 +41,8 @@ class ReferenceAdapter:
         """``compile_mode``: that of every program; None: mostly "interpret", sometimes "xla".
         ``inline_scalars``: as in the executor, to be held to another value of D22."""
         self.version = version("markstep")
+        if not has_devices():
+            self.capabilities = ALL_CAPABILITIES - {"sharding"}
         self._fixed, self._resets, self._compiled = compile_mode, 0, 0
         self._kinds: Counter[str] = Counter()
         self._scalars = inline_scalars

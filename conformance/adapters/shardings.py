@@ -1,7 +1,10 @@
 """The shardings of the alphabet in words of the executor, and back."""
 
+import os
+from contextlib import suppress
 from functools import cache
 
+import jax
 import numpy as np
 
 from markstep.impl.aval import HostArray
@@ -11,6 +14,15 @@ from markstep.impl.mesh import Mesh, Partition
 from markstep.spec.layouts import DEVICES, LAYOUTS, placed, suits
 from markstep.spec.pieces import cut, pieces
 from markstep.spec.vocabulary import DType, Nested, Sharding
+
+
+def has_devices() -> bool:
+    """Whether JAX has the devices of the alphabet. A CPU has them if it is asked before JAX has
+    started and nobody has said otherwise."""
+    if "xla_force_host_platform_device_count" not in os.environ.get("XLA_FLAGS", ""):
+        with suppress(RuntimeError):
+            jax.config.update("jax_num_cpu_devices", DEVICES)  # type: ignore[no-untyped-call]
+    return len(jax.local_devices()) >= DEVICES
 
 
 def words(sharding: Sharding, shape: tuple[int, ...]) -> tuple[Mesh, Partition]:
