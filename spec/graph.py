@@ -13,6 +13,7 @@ from markstep.spec.design import Design, Generator
 from markstep.spec.evaluator import Value, evaluate
 from markstep.spec.ir import (
     EXPAND,
+    HINT,
     RANDOM,
     THREEFRY,
     Node,
@@ -207,7 +208,8 @@ class GraphPayload(Payload):
         assert isinstance(before, GraphPayload)
         if node is None:
             return True
-        seed = node.operands[-1:]
+        draw = node.operands[0] if node.op == HINT else node  # how it is to lie is said over it
+        seed = draw.operands[-1:]
         rows = number_parameters(ordered(seed))[0]
         used = program_of(seed).run(tuple([contents[row] for row in rows]))
         return used == ((next_seed(before.running),),)
