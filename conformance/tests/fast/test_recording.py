@@ -168,7 +168,11 @@ def test_equal_contents_at_other_places_are_other_data(tmp_path: Path) -> None:
 
     assert not recorded(tmp_path, upload("t1", "a.py:1", 1, "ff"), upload("t2", "a.py:2", 2, "ff"))
     assert not recorded(tmp_path, upload("t1", "a.py:1", 1, "ff"), upload("t2", "a.py:1", 1, "fe"))
-    (found,) = recorded(tmp_path, upload("t1", "a.py:1", 1, "ff"), upload("t2", "a.py:1", 2, "ff"))
+    one, other = upload("t1", "a.py:1", 1, "ff"), upload("t2", "a.py:1", 2, "ff")
+    assert not recorded(tmp_path, one, other), "weights that begin alike"
+    (found,) = recorded(tmp_path, one, line("mark_step", wait=True), other)
+    assert "2 times, unchanged; 16 bytes too many" in found.text
+    (found,) = recorded(tmp_path, one, upload("t2", "a.py:1", 1, "ff"))
     assert "2 times, unchanged; 16 bytes too many" in found.text
 
 
