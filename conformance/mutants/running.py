@@ -4,6 +4,7 @@ Each trial is given up when it is far beyond its budget: a lie may hang where no
 """
 
 import os
+import signal
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -79,6 +80,7 @@ def _begin(context: ForkServerContext, task: Task, terms: Terms) -> Worker:
 
 def _trial(end: Connection, mutant: Mutant | None, detector: str, terms: Terms) -> None:
     """What the process does. It ends at once, also if threads of an executor hang."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that keeps the matrix
     try:
         trial = attempt(mutant, detector, terms)
     except Exception as error:
