@@ -66,7 +66,8 @@ FAULTS = "faults"
 """The ops that fail to compile and to execute exist."""
 
 VIEWS = "views"
-"""What `observe` shows has the form of the law's own records and buffers, and is compared."""
+"""What `observe` shows has the form of the law's own records and buffers, and is compared; without
+it only values and errors are, which is all that an executor with other internals can promise."""
 
 ALL_CAPABILITIES: frozenset[str] = frozenset(
     (

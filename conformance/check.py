@@ -96,7 +96,8 @@ def check(
     try:
         able = "sharding" in run.player.adapter.capabilities
         run.first(suite_programs(able) if suite else (), "of the suite")
-        run.first(saved_programs(examples, design), "saved from earlier failures")
+        saved = saved_programs(examples, design, run.report.notes)
+        run.first(saved, "saved from earlier failures")
         run.generated(progress or (lambda done, total: None))
     except KeyboardInterrupt:
         run.report.interrupted = True
@@ -292,12 +293,14 @@ def suite_programs(sharding: bool = False) -> Iterator[Program]:
     yield from REGRESSIONS.values()
 
 
-def saved_programs(examples: Path | None, design: Design) -> Iterator[Program]:
-    """The programs of saved traces, if they are about calls and about this design."""
+def saved_programs(examples: Path | None, design: Design, notes: list[str]) -> Iterator[Program]:
+    """The programs of saved traces, if they are about calls and about this design; ``notes`` gets
+    what cannot be read."""
     for path in sorted(examples.glob(f"*{SUFFIX}")) if examples is not None else ():
         try:
             trace = read_trace(path)
-        except TraceError:
+        except TraceError as error:
+            notes.append(f"saved from an earlier failure, and not run: {error}")
             continue
         program = tuple(a for a in trace.actions if isinstance(a, Action))
         if trace.design == design.name and len(program) == len(trace.actions):

@@ -32,6 +32,11 @@ def show(action: AnyAction) -> str:
     return f"{', '.join(map(tensor, outs))} = {call}" if outs else call
 
 
+def counted(number: int, word: str) -> str:
+    """So many of something: 1 file, 2 files."""
+    return f"{number} {word}" if number == 1 else f"{number} {word}s"
+
+
 def show_program(program: Sequence[AnyAction], failing: int | None = None) -> str:
     """A program, one numbered line per action; phases of calls are indented, the failing step is
     marked."""

@@ -16,6 +16,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import get_args
 
+from capabilities_page import capabilities_page
 from cli_page import cli_page
 from coverage_page import coverage_page
 from cpp_map import cpp_page
@@ -347,6 +348,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "reference/calls.md": sync_page,
     "reference/coverage.md": coverage_page,
     "reference/states.md": states_page,
+    "reference/capabilities.md": capabilities_page,
     "reference/command-line.md": cli_page,
     "explanation/cpp-map.md": cpp_page,
     "tutorial/lost-value.svg": lost_value,

@@ -142,9 +142,14 @@ def load(data: bytes, design: Design, bound: Bound) -> Search:
         raise CheckpointError(f"it is damaged: {type(error).__name__}: {error}") from error
 
 
+def begins_checkpoint(data: bytes) -> bool:
+    """Whether a file that begins so is a checkpoint, of this format or another."""
+    return data.startswith(MAGIC[:-2])
+
+
 def opened(data: bytes) -> tuple[dict[str, Any], _Reader]:
     """The header of a file and what comes after it."""
-    if not data.startswith(MAGIC[:-2]):
+    if not begins_checkpoint(data):
         raise CheckpointError("it is no checkpoint of a search")
     if not data.startswith(MAGIC):
         raise CheckpointError("it has a format that is not known here; use the markstep it is from")

@@ -165,6 +165,8 @@ def _encode(value: object) -> Json:
 def read_trace(path: Path) -> Trace:
     """The trace in a file. Raises TraceError."""
     source = str(path)
+    if path.exists() and not path.is_file():  # to open a pipe may wait for ever
+        raise TraceError(source, "", "is no regular file", "give a trace file")
     try:
         with path.open("rb") as file:
             data = file.read(MAX_BYTES + 1)
@@ -176,7 +178,8 @@ def read_trace(path: Path) -> Trace:
         return loads(data.decode("utf-8"), source)
     except UnicodeDecodeError as error:
         where = f"byte {error.start}"
-        raise TraceError(source, where, "not UTF-8", "give a .itf.json file") from error
+        advice = "a trace is text, as markstep wrote it"
+        raise TraceError(source, where, "not UTF-8", advice) from error
 
 
 def loads(text: str, source: str = "<trace>") -> Trace:

@@ -10,13 +10,19 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
-from cyclopts import App, CycloptsError, Parameter
+from cyclopts import App, CycloptsError, Parameter, UnknownCommandError
 
 from markstep.conformance.cli.options import OUT, Design, Out, whole, with_traces
 from markstep.conformance.cli.outputs import Outputs, Reported
 from markstep.conformance.cli.searches import designs, explore, mutants, prove, refine, threads
-from markstep.conformance.cli.usage import UsageError, complain, pick, reader_may_leave
-from markstep.conformance.exit_codes import ExitCode
+from markstep.conformance.cli.usage import (
+    UsageError,
+    complain,
+    open_streams,
+    pick,
+    reader_may_leave,
+)
+from markstep.conformance.exit_codes import ExitCode, worst
 from markstep.spec import SPEC_VERSION
 
 RECORDED = OUT / "recorded.jsonl.gz"
@@ -204,13 +210,18 @@ for verb, examples in EXAMPLES.items():
 
 def main(arguments: list[str] | None = None) -> None:
     """The console script."""
+    open_streams()
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")
-    code = code_of(lambda: call(arguments))
-    with reader_may_leave():
-        sys.stdout.flush()
+    code = worst([code_of(lambda: call(arguments)), code_of(written)])
     sys.exit(int(code))
+
+
+def written() -> ExitCode:
+    """Whatever was printed is where it belongs. Raises UsageError."""
+    with reader_may_leave():
+        return ExitCode.CONFORMS
 
 
 def call(arguments: list[str] | None = None) -> ExitCode:
@@ -240,7 +251,15 @@ def unparsed(error: CycloptsError) -> str:
     """What is wrong with the command line, and where to look."""
     verb = error.command_chain[0] if error.command_chain else ""
     look = " ".join(filter(None, ("markstep", verb, "--help")))
-    return f"command line: {str(error).rstrip('.')}; see `{look}`"
+    said = str(error)
+    if isinstance(error, UnknownCommandError):  # cyclopts names the first eight
+        said = f"{said.partition(' Available commands')[0]} Available commands: {verbs()}"
+    return f"command line: {said.rstrip('.')}; see `{look}`"
+
+
+def verbs() -> str:
+    """The names of all verbs."""
+    return ", ".join(verb.__name__.rstrip("_") for verb in EXAMPLES)
 
 
 def internal(error: Exception) -> str:

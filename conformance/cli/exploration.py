@@ -16,7 +16,7 @@ from markstep.conformance.cli.searchfiles import (
 )
 from markstep.conformance.report.model import ClaimCount, Failure, Report
 from markstep.conformance.report.names import known_hazards
-from markstep.conformance.show import show_graph
+from markstep.conformance.show import counted, show_graph
 from markstep.conformance.verdict import Verdict
 from markstep.spec import SPEC_VERSION
 from markstep.spec.alphabet import Bound
@@ -104,15 +104,15 @@ def report_of(result: Exploration, claims: Sequence[str]) -> Report:
         if found:
             report.failures.append(failure_of(id, result.counterexamples[id], result.design))
     reach = "all within the bound" if result.exhausted else "the search was cut short"
+    if result.bound_hit:
+        reach += "; some steps lead out of it, to larger programs, which were not looked at"
     report.notes.append(
-        f"{result.states} states, {result.transitions} steps, paths of up to {result.depth} "
-        f"program actions and failures: {reach}"
+        f"{counted(result.states, 'state')}, {counted(result.transitions, 'step')}, paths of up "
+        f"to {counted(result.depth, 'program action')} and failures: {reach}"
     )
     lost = [id for id in CONTRACT_CLAIMS if id in result.counterexamples]
     kept = f"is broken: {', '.join(lost)}" if lost else "is kept so far"
     report.notes.append(f"machine ⊑ contract (the values of eager execution) {kept}")
-    if result.bound_hit:
-        report.notes.append("some steps lead out of the bound; larger programs were not looked at")
     return report
 
 

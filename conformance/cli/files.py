@@ -27,11 +27,29 @@ def _meant(option: str, name: str, suffixes: tuple[str, ...]) -> list[Path]:
         what = f"no file whose name ends in {' or '.join(suffixes)} in this directory"
         raise UsageError(f"{option} {name}", what, "give another directory or a file")
     if path.exists():
+        check_regular(option, path)
         return [path]
     if matches := sorted(glob(name, recursive=True)):
         return [p for match in matches for p in _meant(option, match, suffixes)]
     what = "nothing matches" if any(c in name for c in "*?[") else "no such file or directory"
     raise UsageError(f"{option} {name}", what, "check the path")
+
+
+def check_regular(option: str, path: Path) -> None:
+    """Refuse what may never end, as a pipe, or cannot be read again. Raises UsageError."""
+    if path.exists() and not path.is_file():
+        raise UsageError(f"{option} {path}", "is no regular file", "give the name of a file")
+
+
+def check_apart(*named: tuple[str, Path | None]) -> None:
+    """Refuse options that name one file: one would overwrite the other. Raises UsageError."""
+    taken: dict[Path, str] = {}
+    for option, path in named:
+        if path is None or (path.exists() and not path.is_file()):  # a device takes everything
+            continue
+        other = taken.setdefault(path.resolve(), option)
+        if other != option:
+            raise UsageError(f"{option} {path}", f"is the file of {other} too", "give another name")
 
 
 def check_writable(option: str, path: Path | None) -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from markstep.conformance.cli.progress import Progress
 from markstep.conformance.cli.usage import UsageError, reader_may_leave
 from markstep.conformance.exit_codes import ExitCode
-from markstep.conformance.show import show, show_observation
+from markstep.conformance.show import counted, show, show_observation
 from markstep.conformance.threads.orders import named
 from markstep.conformance.threads.outcomes import Seen, allowed
 from markstep.conformance.threads.play import Fault, Tally, check, judge
@@ -97,8 +97,10 @@ def summary(tally: Tally, amount: Amount) -> Sequence[str]:
     """How much was played."""
     bound = "any number of" if amount.interruptions is None else f"at most {amount.interruptions}"
     return [
-        f"{tally.programs} programs of two threads (from {amount.first}) in {tally.orders} orders, "
-        f"every one with {bound} interruptions: {tally.outcomes} outcomes, "
+        f"{counted(tally.programs, 'program')} of two threads (from {amount.first}) in "
+        f"{counted(tally.orders, 'order')}, every one with {bound} "
+        f"interruption{'' if amount.interruptions == 1 else 's'}: "
+        f"{counted(tally.outcomes, 'outcome')}, "
         f"{len(tally.faults)} that the law does not have",
         str(Verdict.VIOLATES if tally.faults else Verdict.CONFORMS),
     ]

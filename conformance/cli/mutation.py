@@ -10,7 +10,7 @@ from time import monotonic
 from rich.table import Table
 
 from markstep.conformance.check import PROFILES
-from markstep.conformance.cli.files import check_writable, write_atomically
+from markstep.conformance.cli.files import check_apart, check_writable, write_atomically
 from markstep.conformance.cli.progress import Progress
 from markstep.conformance.cli.usage import UsageError, complain, pick, reader_may_leave
 from markstep.conformance.exit_codes import ExitCode
@@ -47,6 +47,7 @@ def mutants_verb(
     """`markstep mutants`."""
     matrix = Matrix(chosen(only), chosen_detectors(detectors), terms, command=command)
     check_terms(terms, processes)
+    check_apart(("--json", files.json), ("--write", files.page))
     check_writable("--json", files.json)
     check_writable("--write", files.page)
     if files.resume is not None:
@@ -55,13 +56,13 @@ def mutants_verb(
         what = "none of these detectors can see these mutants"
         raise UsageError("--detector", what, "the lies of impl/ are seen by random and scenarios")
     truth = run(matrix, processes)
+    with reader_may_leave():
+        print_matrix(matrix)
     if files.json is not None:
         text = json.dumps(matrix.to_json(), indent=1, ensure_ascii=False)
         write_atomically(files.json, text + "\n")
     if files.page is not None:
         write_atomically(files.page, mutants_page(matrix))
-    with reader_may_leave():
-        print_matrix(matrix)
     for trial in truth:
         found = trial.by or trial.message
         complain(f"mutants: {trial.detector} takes what is true for a lie: {found}")

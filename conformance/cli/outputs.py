@@ -6,7 +6,7 @@ from typing import Annotated, TypeAlias
 
 from cyclopts import Parameter
 
-from markstep.conformance.cli.files import check_directory, check_writable
+from markstep.conformance.cli.files import check_apart, check_directory, check_writable
 from markstep.conformance.cli.usage import UsageError
 
 
@@ -32,12 +32,15 @@ class Outputs:
     out: Annotated[Path | None, Parameter(parse=False)] = None
     """Where traces of failures go; None: they are traces already."""
 
-    def check(self) -> None:
-        """Fail before the work. Raises UsageError."""
+    def check(self, *others: tuple[str, Path | None]) -> None:
+        """Fail before the work. Raises UsageError. ``others``: more files, by option."""
         if self.quiet and self.verbose:
             raise UsageError("--quiet", "does not go with --verbose", "leave out one of them")
-        for name in ("html", "junit_xml", "json", "summary", "badge"):
-            check_writable(f"--{name.replace('_', '-')}", getattr(self, name))
+        names = ("html", "junit_xml", "json", "summary", "badge")
+        mine = {f"--{name.replace('_', '-')}": getattr(self, name) for name in names}
+        check_apart(*others, *mine.items())
+        for option, path in mine.items():
+            check_writable(option, path)
         if self.out is not None:
             check_directory("--out", self.out)
 

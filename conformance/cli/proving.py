@@ -7,7 +7,7 @@ from typing import TypeAlias
 from rich.table import Table
 
 from markstep.conformance.changes import describe, diff_states
-from markstep.conformance.cli.files import check_writable
+from markstep.conformance.cli.files import check_writable, write_atomically
 from markstep.conformance.cli.progress import Progress
 from markstep.conformance.cli.usage import UsageError, pick, reader_may_leave
 from markstep.conformance.exit_codes import ExitCode
@@ -45,7 +45,7 @@ def prove_verb(
         print_table(table(proof, facts), console())
         print("\n".join(summary(proof)))
     if write is not None:
-        write.write_text(page(proof, facts), encoding="utf-8")
+        write_atomically(write, page(proof, facts))
     shown = {proof.outcomes[id] for id in proof.asked} <= {Outcome.PROVED, Outcome.GIVEN}
     fine = shown and not any(facts.values())
     return ExitCode.CONFORMS if fine else ExitCode.INCONCLUSIVE

@@ -3,10 +3,10 @@
 import signal
 from pathlib import Path
 
+from markstep.conformance.cli.ending import finish
 from markstep.conformance.cli.files import check_directory
 from markstep.conformance.cli.outputs import Outputs
 from markstep.conformance.cli.usage import UsageError, complain
-from markstep.conformance.cli.verbs import finish
 from markstep.conformance.exit_codes import ExitCode
 from markstep.conformance.logs.monitor import monitor
 from markstep.conformance.recording.command import record, split_command
@@ -21,7 +21,7 @@ def record_verb(words: list[str], log: Path, outputs: Outputs) -> ExitCode:
         advice = f"give a name that ends in {' or '.join(SUFFIXES)}"
         raise UsageError(f"--log {log}", "is not the name of a log", advice)
     split_command(words)
-    outputs.check()
+    outputs.check(("--log", log))
     check_directory("--log", log.parent)
     log.parent.mkdir(parents=True, exist_ok=True)
     recorded = record(words, log)

@@ -8,6 +8,7 @@ from typing import TypeAlias
 
 from markstep.conformance.cli.files import (
     check_directory,
+    check_regular,
     check_writable,
     stream_atomically,
     write_atomically,
@@ -16,8 +17,9 @@ from markstep.conformance.cli.usage import UsageError
 from markstep.conformance.programs.covering import cover
 from markstep.conformance.report.model import Report
 from markstep.conformance.report.pages import explored_page
+from markstep.conformance.show import counted
 from markstep.spec.alphabet import Bound
-from markstep.spec.checkpoint import CheckpointError, law, load, save
+from markstep.spec.checkpoint import MAGIC, CheckpointError, begins_checkpoint, law, load, save
 from markstep.spec.design import Design
 from markstep.spec.search import Exploration, Search
 from markstep.spec.space import Space
@@ -51,6 +53,8 @@ class SearchFiles:
             what = "a checkpoint does not hold the moves between states"
             raise UsageError("--emit-tests", what, "leave out --resume")
         check_writable("--resume" if self.checkpoint is None else "--checkpoint", self.kept)
+        check_checkpoint("--checkpoint", self.checkpoint)
+        check_checkpoint("--resume", self.resume)
         check_writable("--write", self.page)
         if self.emit is not None:
             check_directory("--emit-tests", self.emit)
@@ -81,6 +85,22 @@ class SearchFiles:
             stream_atomically(self.kept, lambda file: save(search, file))
 
 
+def check_checkpoint(option: str, path: Path | None) -> None:
+    """Refuse to write over a file that is something else. Raises UsageError."""
+    if path is None or not path.exists():
+        return
+    check_regular(option, path)
+    try:
+        with path.open("rb") as file:
+            begin = file.read(len(MAGIC))
+    except OSError as error:
+        what = f"cannot be read: {(error.strerror or str(error)).lower()}"
+        raise UsageError(f"{option} {path}", what, "check the path") from error
+    if begin and not begins_checkpoint(begin):
+        advice = "give a new file or a checkpoint of markstep"
+        raise UsageError(f"{option} {path}", "is not a checkpoint", advice)
+
+
 class Keeper:
     """Writes a checkpoint now and then."""
 
@@ -103,11 +123,11 @@ def emit_programs(search: Search, directory: Path, report: Report, tell: Tell) -
         write_atomically(path, dumps(Trace(program, design)))
     length = sum(map(len, found.programs))
     report.notes.append(
-        f"{len(found.programs)} programs with {length} actions in {directory} take "
-        f"{found.covered} of the {found.moves} moves of the space"
+        f"{counted(len(found.programs), 'program')} with {counted(length, 'action')} in "
+        f"{directory}: {found.covered} of the {found.moves} moves of the space are taken"
     )
     for why, number in found.left_out.most_common():
-        report.notes.append(f"not taken: {number} moves, because {why.value}")
+        report.notes.append(f"not taken: {counted(number, 'move')}, because {why.value}")
 
 
 def write_page(result: Exploration, page: Path, command: str) -> None:

@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.text import Text
 
 from markstep.conformance.changes import shown_fields
-from markstep.conformance.cli.files import check_writable, write_atomically
+from markstep.conformance.cli.files import check_apart, check_writable, write_atomically
 from markstep.conformance.cli.usage import UsageError, pick, reader_may_leave
 from markstep.conformance.cli.verbs import again
 from markstep.conformance.exit_codes import ExitCode
@@ -26,6 +26,7 @@ def show_verb(path: Path, step: int | None, design: str | None, html: Path | Non
     """`markstep show`."""
     if design is not None:
         pick("--design", design, DESIGNS)
+    check_apart(("the trace", path), ("--html", html))
     check_writable("--html", html)
     try:
         trace = under(read_trace(path), design)

@@ -26,11 +26,36 @@ def complain(text: str) -> None:
 
 @contextmanager
 def reader_may_leave() -> Iterator[None]:
-    """Go on in silence when nobody reads the output any more, as in `markstep run | head`."""
+    """Go on in silence when nobody reads the output any more, as in `markstep run | head`.
+
+    Raises UsageError where it cannot be written for another reason: a disk is full.
+    """
     try:
         yield
+        sys.stdout.flush()
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _print_to_nobody()
+    except OSError as error:
+        _print_to_nobody()
+        what = f"cannot be written: {(error.strerror or str(error)).lower()}"
+        raise UsageError("standard output", what, "give another place") from error
+
+
+def _print_to_nobody() -> None:
+    """What is still to be written would fail once more."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def open_streams() -> None:
+    """Give every standard stream that the shell has closed (`>&-`) a place where nobody reads: the
+    next file that is opened must not take its number."""
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)
+    sys.stdout = sys.stdout or os.fdopen(1, "w", encoding="utf-8", closefd=False)
+    sys.stderr = sys.stderr or os.fdopen(2, "w", encoding="utf-8", closefd=False)
 
 
 def pick(option: str, name: str, known: Iterable[str], kind: str = "") -> str:

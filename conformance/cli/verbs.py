@@ -13,21 +13,18 @@ from pathlib import Path
 from typing import Any
 
 from markstep.conformance.adapter import GROUP, AdapterError, Factory, load
-from markstep.conformance.cli.files import append_text, check_writable, find, write_atomically
+from markstep.conformance.cli.ending import finish
+from markstep.conformance.cli.files import check_apart, check_writable, find, write_atomically
 from markstep.conformance.cli.outputs import Outputs
 from markstep.conformance.cli.progress import Progress
-from markstep.conformance.cli.usage import UsageError, complain, pick, reader_may_leave
-from markstep.conformance.exit_codes import ExitCode
+from markstep.conformance.cli.usage import UsageError, complain, pick
+from markstep.conformance.exit_codes import ExitCode, worst
 from markstep.conformance.known.lists import KnownFailure, ListError, read_list
-from markstep.conformance.report.console import console, print_last, print_report
-from markstep.conformance.report.model import Report
-from markstep.conformance.report.traces import save_traces
 from markstep.conformance.verdict import Verdict
-from markstep.spec import SPEC_VERSION
 from markstep.spec.alphabet import FAMILIES, Bound
 from markstep.spec.design import DESIGNS, Design
 from markstep.spec.optional import OPTIONAL_FAMILIES
-from markstep.spec.trace import SUFFIX, TraceError, read_trace
+from markstep.spec.trace import SUFFIX, Trace, TraceError, read_trace
 
 LOG_SUFFIXES = (".jsonl.gz", ".jsonl")
 SEED_BITS = 32
@@ -81,19 +78,39 @@ def replay_verb(
     from markstep.conformance.lockstep.replay import Players, replay_traces
 
     law = the_design(design) if design is not None else None
-    outputs.check()
-    traces = []
-    for path in find("replay", given, (SUFFIX,)):
-        try:
-            traces.append((path, read_trace(path)))
-        except TraceError as error:
-            raise UsageError("replay", str(error)) from error
+    paths = find("replay", given, (SUFFIX,))
+    outputs.check(*inputs(paths))
+    traces, unread = read_all(paths)
+    if not traces:
+        for line in unread:
+            complain(f"replay: {line}")
+        return ExitCode.USAGE
     players = Players(adapter or "", the_adapter(adapter) if adapter is not None else None)
     with Progress("traces") as progress:
         report = replay_traces(traces, players, law, progress)
     report.adapter = adapter or ""
     report.again = again("replay", *given, adapter=adapter, design=design)
-    return finish(report, outputs)
+    report.notes += [f"not replayed: {line}" for line in unread]
+    code = finish(report, outputs)
+    for line in unread:
+        complain(f"replay: {line}")
+    return worst([code, ExitCode.USAGE]) if unread else code
+
+
+def read_all(paths: list[Path]) -> tuple[list[tuple[Path, Trace]], list[str]]:
+    """The traces in files, and what is wrong with the files that hold none."""
+    traces, unread = [], []
+    for path in paths:
+        try:
+            traces.append((path, read_trace(path)))
+        except TraceError as error:
+            unread.append(str(error))
+    return traces, unread
+
+
+def inputs(paths: list[Path]) -> list[tuple[str, Path | None]]:
+    """Files that are read: no report may be written over one."""
+    return [("the input", path) for path in paths]
 
 
 def monitor_verb(
@@ -104,8 +121,8 @@ def monitor_verb(
 
     law = the_design(design)
     recorded = the_design(explained_by, "--explained-by") if explained_by is not None else None
-    outputs.check()
     paths = find("monitor", given, LOG_SUFFIXES)
+    outputs.check(*inputs(paths))
     with Progress("logs") as progress:
         report = monitor(paths, law, progress=progress, explained_by=recorded)
     report.again = again("monitor", *given, design=design, explained_by=explained_by)
@@ -138,7 +155,7 @@ def explore_verb(
     bound = the_bound(limits, families)
     files = SearchFiles(**paths)
     files.check()
-    outputs.check()
+    outputs.check(("the checkpoint", files.kept), ("--write", files.page))
     if not claims or any(claim in CLAIMS for claim in claims):  # states are visited
         files.html, outputs = outputs.html, replace(outputs, html=None)
     try:
@@ -185,7 +202,7 @@ def refine_verb(
         what = "the contract is kept or not, there are no conditions"
         raise UsageError("refine", what, "leave out --never and --conditions")
     check_writable("--write", page)
-    outputs.check()
+    outputs.check(("--write", page))
     command = again(
         "refine",
         *designs,
@@ -227,6 +244,7 @@ def bench_verb(target: Path | None, html: Path | None) -> ExitCode:
     """`markstep bench`."""
     if find_spec("markstep.conformance.benchmark") is None:
         raise UsageError("bench", "the benchmark is not part of this installation")
+    check_apart(("--json", target), ("--html", html))
     check_writable("--json", target)
     check_writable("--html", html)
     results: Any = step_sizes(html) if html else run_benchmark()
@@ -249,39 +267,6 @@ def step_sizes(page: Path) -> Any:
     where = f"Python {platform.python_version()}, {platform.platform()}"
     write_atomically(page, bench_page(series, where, again("bench", html=page)))
     return {"platform": where, "series": [one.plain() for one in series]}
-
-
-def finish(report: Report, outputs: Outputs) -> ExitCode:
-    """Save the traces of failures, print the report, write it where it is wanted."""
-    report.spec_version = report.spec_version or SPEC_VERSION
-    report.platform = report.platform or f"Python {platform.python_version()}, {platform.system()}"
-    if outputs.out is not None:
-        save_traces(report, outputs.out)
-    if outputs.json is not None:
-        text = json.dumps(report.to_json(), indent=1, ensure_ascii=False)
-        write_atomically(outputs.json, text + "\n")
-    if outputs.junit_xml is not None:
-        from markstep.conformance.report.junit import to_junit
-
-        write_atomically(outputs.junit_xml, to_junit(report))
-    if outputs.html is not None:
-        from markstep.conformance.html.report import report_page
-
-        write_atomically(outputs.html, report_page(report))
-    if outputs.badge is not None:
-        from markstep.conformance.html.badge import badge
-
-        write_atomically(outputs.badge, badge(report))
-    if outputs.summary is not None:
-        from markstep.conformance.report.summary import summary
-
-        append_text(outputs.summary, summary(report))
-    with reader_may_leave():
-        if outputs.quiet:
-            print_last(report, console())
-        else:
-            print_report(report, console(), outputs.verbose)
-    return report.exit_code
 
 
 def the_design(name: str, option: str = "--design") -> Design:

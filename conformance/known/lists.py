@@ -92,6 +92,8 @@ def read_list(name: str, depth: int = 0) -> list[KnownFailure]:
 
 
 def _text(path: Path) -> str:
+    if path.exists() and not path.is_file():
+        raise ListError(f"{path}: is no regular file; give a TOML file")
     try:
         with path.open("rb") as file:
             data = file.read(MAX_BYTES + 1)

@@ -68,7 +68,9 @@ def replay_traces(
     try:
         for i, (path, trace) in enumerate(traces):
             progress(i, len(traces))
-            chosen = trace if design is None else replace(trace, design=design.name, states=())
+            chosen = trace
+            if design is not None and design.name != trace.design:
+                chosen = replace(trace, design=design.name, states=())
             report_one(path, chosen, replay_one(chosen, players, report), report)
     except KeyboardInterrupt:
         report.interrupted = True
@@ -107,6 +109,7 @@ def replay_one(trace: Trace, players: Players, report: Report) -> Ended:
         ended = Ended(Verdict.INCONCLUSIVE, f"values that no float holds: {error}")
     except RecursionError:
         ended = Ended(Verdict.INCONCLUSIVE, "graphs that are deeper than the law can follow")
+    ended.message = "; ".join(filter(None, (ended.message, other_states(trace))))
     report.small_steps += watch.small_steps
     for id, count in watch.counts.items():
         total = report.claims.setdefault(id, ClaimCount())
@@ -137,9 +140,23 @@ def by_the_law(trace: Trace, watch: ClaimWatch, report: Report) -> Ended:
     if failures:
         failures.sort(key=lambda failure: failure.id not in trace.ids)
         return Ended(Verdict.VIOLATES, ", ".join(f.id for f in failures), failures)
-    if trace.states and trace.states != trace.with_states().states:
-        return Ended(Verdict.CONFORMS, "the law now gives other states than those in the file")
     return Ended(Verdict.CONFORMS)
+
+
+def other_states(trace: Trace) -> str:
+    """Where the states in a file are not those that the law gives now, in words."""
+    if not trace.states:
+        return ""
+    try:
+        now = trace.with_states().states
+    except (OverflowError, RecursionError):
+        return ""  # the verdict says already that the law gives no states
+    i = next(
+        (i for i, (old, new) in enumerate(zip(trace.states, now, strict=True)) if old != new), -1
+    )
+    return (
+        "" if i < 0 else f"the law now gives other states than those in the file, from states[{i}]"
+    )
 
 
 def failure_of(claim: Claim, trace: Trace, i: int, before: State, after: State) -> Failure:

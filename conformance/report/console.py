@@ -15,7 +15,7 @@ from rich.text import Text
 from markstep.conformance.exit_codes import ExitCode
 from markstep.conformance.report.model import ActionCount, ClaimCount, Failure, Report, Subject
 from markstep.conformance.report.names import action_names, claim_names, claims_in_order
-from markstep.conformance.show import show_program
+from markstep.conformance.show import counted, show_program
 from markstep.conformance.verdict import Verdict
 
 COLOURS = {
@@ -210,19 +210,19 @@ def amount(report: Report) -> str:
     """How much was done, in a few words."""
     parts = [f"{report.duration_s:.1f} s"]
     if report.subjects:
-        parts.insert(0, f"{len(report.subjects)} files")
+        parts.insert(0, counted(len(report.subjects), "file"))
     elif report.programs:
-        parts.insert(0, f"{report.programs} programs")
+        parts.insert(0, counted(report.programs, "program"))
     if report.steps:
-        parts.insert(-1, f"{report.steps} steps ({report.rates['steps_per_s']:.0f}/s)")
+        parts.insert(-1, f"{counted(report.steps, 'step')} ({report.rates['steps_per_s']:.0f}/s)")
     if report.small_steps:
         rate = report.rates["small_steps_per_s"]
-        parts.insert(-1, f"{report.small_steps} small steps ({rate:.0f}/s)")
+        parts.insert(-1, f"{counted(report.small_steps, 'small step')} ({rate:.0f}/s)")
     if report.claims:
         seen = sum(bool(count.witnessed) for count in report.claims.values())
         parts.insert(-1, f"{seen} of {len(report.claims)} witnesses seen")
     if report.failures:
-        parts.insert(-1, f"{len(report.failures)} failures")
+        parts.insert(-1, counted(len(report.failures), "failure"))
     return ", ".join(parts)
 
 

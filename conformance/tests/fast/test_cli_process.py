@@ -90,3 +90,22 @@ def test_ctrl_c_leaves_a_valid_partial_report(tmp_path: Path, verb: str) -> None
     assert "interrupted" in done.stdout
     assert ": interrupted\n" in (tmp_path / "r.md").read_text("utf-8")
     assert "the report is partial" in (tmp_path / "r.xml").read_text("utf-8")
+
+
+@pytest.mark.parametrize(
+    ("where", "code", "said"),
+    [
+        (">&-", 0, ""),
+        (">&- 2>&-", 0, ""),
+        (
+            ">/dev/full",
+            2,
+            "markstep: standard output: cannot be written: no space left on device; "
+            "give another place\n",
+        ),
+    ],
+)
+def test_a_standard_output_that_takes_nothing(where: str, code: int, said: str) -> None:
+    command = f"{sys.executable} -m markstep.conformance list claims {where}"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout, done.stderr) == (code, "", said)
