@@ -1,5 +1,5 @@
 """`python -m markstep.conformance` is `markstep`."""
 
-from markstep.conformance.cli.app import main
+from markstep.conformance.cli.start import main
 
 main()

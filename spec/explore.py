@@ -11,9 +11,9 @@ The frontier is expanded in batches, by several processes if wanted, and the res
 the order of the frontier: they do not depend on the number of processes.
 """
 
-import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import takewhile
 from multiprocessing import get_context
 from time import monotonic
 
@@ -21,6 +21,7 @@ from markstep.spec.alphabet import Bound
 from markstep.spec.design import Design
 from markstep.spec.expand import Expand, Expansion, expand
 from markstep.spec.search import Exploration, Search
+from markstep.spec.workers import begin
 
 Watch = Callable[[Search], bool]
 """Called between batches; the search stops when it says so."""
@@ -39,8 +40,14 @@ def explore(design: Design, bound: Bound, watch: Watch | None = None) -> Explora
     return search.result
 
 
-def go_on(search: Search, watch: Watch | None = None) -> None:
-    """Expand what is left of a search, until nothing is, a limit is reached, or ``watch`` stops."""
+def go_on(
+    search: Search, watch: Watch | None = None, stop: Callable[[], bool] = lambda: False
+) -> None:
+    """Expand what is left of a search, until nothing is, a limit is reached, or ``watch`` stops.
+
+    ``stop`` is asked after every state; the batch that it ends is expanded again when the search
+    goes on.
+    """
     result, before, started = search.result, search.result.seconds, monotonic()
     with batches(result.bound.processes) as run:
         while not search.done:
@@ -50,7 +57,10 @@ def go_on(search: Search, watch: Watch | None = None) -> None:
             if search.too_much() and not search.done:
                 break
             numbers = [search.now[i] for i in range(min(BATCH, len(search.now)))]
-            for number, found in zip(numbers, list(run(search.tasks(numbers))), strict=True):
+            expansions = list(takewhile(lambda _: not stop(), run(search.tasks(numbers))))
+            if len(expansions) < len(numbers):
+                break
+            for number, found in zip(numbers, expansions, strict=True):
                 search.merge(number, found)
                 search.now.popleft()
             search.note(before + monotonic() - started)
@@ -65,10 +75,5 @@ def batches(processes: int) -> Iterator[Batches]:
     if processes <= 1:
         yield lambda batch: map(expand, batch)
         return
-    with get_context("forkserver").Pool(processes, ignore_interrupts) as pool:
+    with get_context("forkserver").Pool(processes, begin) as pool:
         yield lambda batch: pool.imap(expand, batch, chunksize=CHUNK)
-
-
-def ignore_interrupts() -> None:
-    """Ctrl-C is for the process that keeps the search."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)

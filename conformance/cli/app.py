@@ -12,6 +12,7 @@ from typing import Annotated, Any
 
 from cyclopts import App, CycloptsError, Parameter, UnknownCommandError
 
+from markstep.conformance.cli.interrupts import interruptible
 from markstep.conformance.cli.options import OUT, Design, Out, whole, with_traces
 from markstep.conformance.cli.outputs import Outputs, Reported
 from markstep.conformance.cli.searches import designs, explore, mutants, prove, refine, threads
@@ -39,6 +40,7 @@ app = App(
     version=SPEC_VERSION,
     help_format="plaintext",  # markdown would double the time of --help
     result_action="return_value",
+    suppress_keyboard_interrupt=False,  # it is said in one line, as everything is
 )
 
 
@@ -214,7 +216,8 @@ def main(arguments: list[str] | None = None) -> None:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")
-    code = worst([code_of(lambda: call(arguments)), code_of(written)])
+    with interruptible():
+        code = worst([code_of(lambda: call(arguments)), code_of(written)])
     sys.exit(int(code))
 
 

@@ -7,9 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from markstep.conformance import designtable
-from markstep.conformance.cli.files import check_directory, check_writable, write_atomically
+from markstep.conformance.cli.files import (
+    check_apart,
+    check_directory,
+    check_writable,
+    write_atomically,
+)
 from markstep.conformance.cli.progress import Progress
-from markstep.conformance.cli.usage import UsageError, pick
+from markstep.conformance.cli.usage import UsageError, pick, reader_may_leave
 from markstep.conformance.designtable import Column
 from markstep.conformance.exit_codes import ExitCode
 from markstep.conformance.report import designpages
@@ -30,6 +35,7 @@ def designs_verb(
     for name, value in given.items():
         if value < 1:
             raise UsageError(f"--{name}", f"{value} is not positive", "give a number from 1 on")
+    check_apart(*((f"--{option}", page) for option, page in pages.items()))
     for option, page in pages.items():
         check_writable(f"--{option}", page)
     if traces is not None:
@@ -37,7 +43,8 @@ def designs_verb(
     bound = replace(designtable.BOUND, **given)
     with Progress("designs") as progress:
         found = designtable.columns(chosen or designtable.COMPARED, bound, progress)
-    print(designpages.terminal(found))
+    with reader_may_leave():
+        print(designpages.terminal(found))
     if traces is not None:
         write_traces(found, traces)
     for option, page in pages.items():

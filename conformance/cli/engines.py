@@ -80,21 +80,23 @@ def search_with(
 
     law()  # as the text is now: it may be edited while the search runs
     if engine == RULES:
-        return search_by_rules(design, bound, files, watch)
+        return search_by_rules(design, bound, files, watch, lambda: interrupts.asked)
     from markstep.spec.compiled.engines import Engine, explore_with
 
     return explore_with(Engine(engine), design, bound, watch)
 
 
-def search_by_rules(design: Design, bound: Bound, files: SearchFiles, watch: Watch) -> Search:
+def search_by_rules(
+    design: Design, bound: Bound, files: SearchFiles, watch: Watch, stop: Callable[[], bool]
+) -> Search:
     """The search that can be kept in a file."""
     search, keep = files.begin(design, bound), Keeper(files)
 
     def watch_and_keep(search: Search) -> bool:
-        stop = watch(search)
+        stops = watch(search)
         keep(search)
-        return stop
+        return stops
 
-    go_on(search, watch_and_keep)
+    go_on(search, watch_and_keep, stop)
     files.keep(search)
     return search

@@ -53,7 +53,8 @@ def explore_report(
     result = search.result
     wanted = claims or sorted([*CLAIMS, *GRAPH_CLAIMS], key=by_number)
     report = report_of(result, [id for id in wanted if id in CLAIMS])
-    judge_graphs(report, design, [id for id in wanted if id in GRAPH_CLAIMS])
+    if not interrupts.asked:
+        judge_graphs(report, design, [id for id in wanted if id in GRAPH_CLAIMS])
     report.verdict = verdict_of(result, report)
     report.interrupted = interrupts.asked and files.kept is None
     if not result.exhausted:

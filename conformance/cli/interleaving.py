@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from markstep.conformance.cli import interrupts
 from markstep.conformance.cli.progress import Progress
 from markstep.conformance.cli.usage import UsageError, reader_may_leave
 from markstep.conformance.exit_codes import ExitCode
@@ -33,7 +34,7 @@ def threads_verb(amount: Amount, order: str | None) -> ExitCode:
     tally = Tally()
     with Progress("programs") as progress:
         for number in range(amount.programs):
-            check(amount.first + number, amount.interruptions, tally)
+            check(amount.first + number, amount.interruptions, tally, interrupts.check)
             progress(number + 1, amount.programs)
     with reader_may_leave():
         for fault in tally.faults:

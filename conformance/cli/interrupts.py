@@ -1,12 +1,68 @@
-"""Ctrl-C during a search: it ends between two steps, so that what was found is whole."""
+"""Ctrl-C: the first one ends the work in an orderly way, the second one the process.
 
+A KeyboardInterrupt can get lost, in a callback of a library for example. That somebody wants to
+stop is therefore remembered, too, and work that takes long asks between two of its pieces.
+"""
+
+import os
 import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from threading import current_thread, main_thread
-from typing import Any, Self
+from typing import Any, NoReturn, Self
+
+LAST_LINE = b"markstep: interrupted\n"
+
+
+def leave(number: int, frame: object) -> NoReturn:
+    """End now, with all processes that work for this one."""
+    if "multiprocessing" in sys.modules:
+        from markstep.spec.workers import end_all
+
+        end_all()
+    os.write(2, LAST_LINE)
+    os._exit(128 + signal.SIGINT)
+
+
+class _Asked:
+    """Whether somebody wants to stop, and nobody has heard of it."""
+
+    now = False
+
+
+def interrupt(number: int, frame: object) -> NoReturn:
+    """The first Ctrl-C: KeyboardInterrupt, now and, if that gets lost, at the next `check`."""
+    signal.signal(signal.SIGINT, leave)
+    _Asked.now = True
+    raise KeyboardInterrupt
+
+
+def check() -> None:
+    """To be called between two pieces of work. Raises the KeyboardInterrupt that got lost."""
+    if _Asked.now:
+        _Asked.now = False
+        raise KeyboardInterrupt
+
+
+@contextmanager
+def interruptible() -> Iterator[None]:
+    """While it is entered the first Ctrl-C interrupts and the next one ends the process; where
+    Ctrl-C is ignored, as in the background, it still is."""
+    before = signal.getsignal(signal.SIGINT)
+    ours = before in (signal.default_int_handler, leave) and current_thread() is main_thread()
+    if ours:
+        _Asked.now = False
+        signal.signal(signal.SIGINT, interrupt)
+    try:
+        yield
+    finally:
+        if ours:
+            signal.signal(signal.SIGINT, before)
 
 
 class Interrupts:
-    """While it is entered, the first Ctrl-C asks the search to stop; the next one interrupts."""
+    """While it is entered, the first Ctrl-C asks the search to stop; the next one ends it."""
 
     def __init__(self) -> None:
         self.asked = False
@@ -20,8 +76,8 @@ class Interrupts:
     def ask(self, number: int, frame: object) -> None:
         """Remember that somebody wants to stop."""
         self.asked = True
-        signal.signal(signal.SIGINT, self.before)
+        signal.signal(signal.SIGINT, leave if self.before is interrupt else self.before)
 
     def __exit__(self, *about: object) -> None:
-        if self.before is not None:
+        if self.before is not None and not self.asked:
             signal.signal(signal.SIGINT, self.before)

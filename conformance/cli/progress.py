@@ -5,6 +5,8 @@ from time import monotonic
 from types import TracebackType
 from typing import Any, Self
 
+from markstep.conformance.cli.interrupts import check
+
 PATIENCE_S = 2.0
 """Work that ends sooner shows no bar."""
 EVERY_S = 0.1
@@ -22,6 +24,7 @@ class Progress:
 
     def __call__(self, done: int, total: int | None = None) -> None:
         """Tell how far the work is."""
+        check()
         now = monotonic()
         if not self.on or now - self.begin < PATIENCE_S or now - self.last < EVERY_S:
             return

@@ -72,13 +72,17 @@ def _thread(
     return work
 
 
-def check(seed: int, interruptions: int | None, tally: Tally) -> Fault | None:
-    """Play every order of a program. The first fault, if there is one."""
+def check(
+    seed: int, interruptions: int | None, tally: Tally, beat: Callable[[], None] = lambda: None
+) -> Fault | None:
+    """Play every order of a program, with a ``beat`` before each. The first fault, if there is
+    one."""
     program = programs.program(seed)
     expected = allowed(program)
     tally.programs += 1
     met = set()
     for order in orders(interruptions):
+        beat()
         tally.orders += 1
         fault = judge(program, order, expected, seed)
         if isinstance(fault, Fault):

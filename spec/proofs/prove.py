@@ -6,6 +6,7 @@ again, until what is assumed is what is shown.
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from multiprocessing import get_context
@@ -20,6 +21,7 @@ from markstep.spec.proofs.obligations import TYPES, Finding, Gap, check_case
 from markstep.spec.proofs.states import Case, concrete
 from markstep.spec.state import State
 from markstep.spec.vocabulary import CompleteExecution, EvictCache
+from markstep.spec.workers import begin, end_all
 
 BASE = "I93"
 """What the cases themselves take for granted: an idle machine and a free device are blank."""
@@ -93,9 +95,7 @@ def prove(
     proof, started = Proof(design, records, buffers, method=method), monotonic()
     proof.asked = tuple(ids) or tuple(provable(ids))
     left = starting(proof, provable(ids))
-    # A fork of a process that has threads, as JAX and z3 make them, may hang.
-    fresh = get_context("forkserver")
-    with ProcessPoolExecutor(processes, mp_context=fresh) as pool:
+    with workers(processes) as pool:
         while not proof.closed and proof.rounds < rounds and (BASE in left):
             found = one_round(pool, proof, left, progress)
             broken = {gap.claim for gap in found.gaps}
@@ -113,6 +113,19 @@ def prove(
             proof.outcomes[id] = proved(proof, id, left)
     proof.seconds = monotonic() - started
     return proof
+
+
+@contextmanager
+def workers(processes: int) -> Iterator[ProcessPoolExecutor]:
+    """Processes that check cases. They are ended at once if it is not to be gone on with."""
+    # A fork of a process that has threads, as JAX and z3 make them, may hang.
+    fresh = get_context("forkserver")
+    with ProcessPoolExecutor(processes, mp_context=fresh, initializer=begin) as pool:
+        try:
+            yield pool
+        except BaseException:
+            end_all()
+            raise
 
 
 def proved(proof: Proof, id: str, left: list[str]) -> Outcome:

@@ -14,6 +14,9 @@ BITS = 8
 """Every control value, with its sign, fits."""
 
 
+z3.set_param("ctrl_c", False)  # Ctrl-C is not an answer of the solver: Python hears of it
+
+
 class Undecided(Exception):
     """z3 gave no answer."""
 

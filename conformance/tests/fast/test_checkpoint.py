@@ -162,6 +162,18 @@ def test_interrupting_saves_and_is_inconclusive(tmp_path):
     assert [path.name for path in file.parent.iterdir()] == ["x.search"]
 
 
+def test_a_batch_that_is_stopped_is_expanded_again(tmp_path):
+    """The search that goes on is the one that was never stopped."""
+    whole, stopped = Search.begun(SOUND, TINY), Search.begun(SOUND, TINY)
+    go_on(whole)
+    asked = iter(range(1000))
+    go_on(stopped, stop=lambda: next(asked) == 20)
+    assert not stopped.done
+    go_on(stopped)
+    assert (stopped.keys, stopped.parents) == (whole.keys, whole.parents)
+    assert stopped.result.counterexamples == whole.result.counterexamples
+
+
 def test_interrupting_without_a_file_is_only_that():
     def interrupt(done: int, total: int | None) -> None:
         if not done % 2:

@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -109,3 +110,111 @@ def test_a_standard_output_that_takes_nothing(where: str, code: int, said: str) 
     command = f"{sys.executable} -m markstep.conformance list claims {where}"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stdout, done.stderr) == (code, "", said)
+
+
+BEFORE = """
+import signal
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background ignores it
+from markstep.conformance.cli import interrupts, start
+"""
+
+SLOW_START = (
+    BEFORE
+    + """
+import sys
+
+class Slow:
+    def find_spec(self, name, path=None, target=None):
+        if name == "cyclopts":
+            signal.raise_signal(signal.SIGINT)
+
+sys.meta_path.insert(0, Slow())
+start.main()
+"""
+)
+
+LOST = (
+    BEFORE
+    + """
+import gc, sys
+from markstep.conformance.threads import play
+
+def orders(interruptions):
+    while True:  # until Ctrl-C is heard
+        yield "an order"
+
+def judge(*given):
+    def lose(phase, info):
+        if phase == "start":
+            signal.raise_signal(signal.SIGINT)
+    gc.callbacks.append(lose)
+    gc.collect()
+    gc.callbacks.remove(lose)
+    return ()
+
+play.orders, play.judge = orders, judge
+sys.unraisablehook = lambda about: None
+sys.argv = ["markstep", "threads", "--programs", "1"]
+start.main()
+"""
+)
+
+DEAF = (
+    BEFORE
+    + """
+import sys, time
+from markstep.conformance.cli import listing
+
+def claims():
+    for _ in range(2):
+        try:
+            signal.raise_signal(signal.SIGINT)
+        except KeyboardInterrupt:
+            pass  # a library that swallows it
+    time.sleep(60)
+
+listing.LISTS["claims"] = claims
+sys.argv = ["markstep", "list", "claims"]
+start.main()
+"""
+)
+
+
+@pytest.mark.parametrize("program", [SLOW_START, LOST, DEAF], ids=["start", "lost", "twice"])
+def test_ctrl_c_is_one_line_whenever_it_comes(program: str) -> None:
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout) == (130, "")
+    assert done.stderr == "markstep: interrupted\n"
+
+
+PROVING = (
+    BEFORE
+    + """
+import os, sys, threading, time
+from multiprocessing import active_children
+
+number = getattr(signal, sys.argv.pop(1))
+
+def press():
+    while not active_children():
+        time.sleep(0.01)
+    print(*[child.pid for child in active_children()], flush=True)
+    os.kill(os.getpid(), number)
+
+threading.Thread(target=press, daemon=True).start()
+start.main()
+"""
+)
+
+
+@pytest.mark.parametrize(("name", "code"), [("SIGINT", 130), ("SIGTERM", -15), ("SIGKILL", -9)])
+def test_no_worker_outlives_the_proof(name: str, code: int) -> None:
+    command = [sys.executable, "-c", PROVING, name, "prove", "I01"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (code, "markstep: interrupted\n" * (code == 130))
+    patience = time.monotonic() + 20
+    for worker in map(int, done.stdout.split()):
+        while Path(f"/proc/{worker}").exists() and time.monotonic() < patience:
+            time.sleep(0.05)
+        assert not Path(f"/proc/{worker}").exists()

@@ -15,8 +15,8 @@ T0 = TensorName(0)
 PROGRAM = (CreateFromHost(T0, (1, 2), (2,)), ReadOne(T0))
 
 VERBS = (
-    "Available commands: run, replay, monitor, record, explore, refine, prove, threads, mutants, "
-    "show, list, bench, completion"
+    "Available commands: run, replay, monitor, record, explore, refine, prove, designs, "
+    "threads, mutants, show, list, bench, completion"
 )
 MISTAKES = [
     (["run", "--sed", "3"], "command line: Unknown option: --sed. Did you mean --seed?"),
