@@ -212,13 +212,17 @@ for verb, examples in EXAMPLES.items():
 
 def main(arguments: list[str] | None = None) -> None:
     """The console script."""
+    sys.exit(int(run_to_code(arguments)))
+
+
+def run_to_code(arguments: list[str] | None = None) -> ExitCode:
+    """Do what a command line says, to the end of its output."""
     open_streams()
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")
     with interruptible():
-        code = worst([code_of(lambda: call(arguments)), code_of(written)])
-    sys.exit(int(code))
+        return worst([code_of(lambda: call(arguments)), code_of(written)])
 
 
 def written() -> ExitCode:

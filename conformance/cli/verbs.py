@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from markstep.conformance.adapter import GROUP, AdapterError, Factory, load
+from markstep.conformance.cli.adapterprints import prints_to_stderr
 from markstep.conformance.cli.ending import finish
 from markstep.conformance.cli.files import check_apart, check_writable, find, write_atomically
 from markstep.conformance.cli.outputs import Outputs
@@ -46,12 +47,13 @@ def run_verb(
     law = the_design(design)
     listed = the_lists(known)
     outputs.check()
-    factory = the_adapter(adapter)
+    with prints_to_stderr():
+        factory = the_adapter(adapter)
     if seed is None:
         seed = 0 if os.environ.get("CI") else secrets.randbits(SEED_BITS)
     elif seed < 0:
         raise UsageError("--seed", f"{seed} is negative", "give a number from 0 on")
-    with Progress("programs") as progress:
+    with prints_to_stderr(), Progress("programs") as progress:
         report = check(
             factory,
             design=law,
@@ -85,8 +87,8 @@ def replay_verb(
         for line in unread:
             complain(f"replay: {line}")
         return ExitCode.USAGE
-    players = Players(adapter or "", the_adapter(adapter) if adapter is not None else None)
-    with Progress("traces") as progress:
+    with prints_to_stderr(), Progress("traces") as progress:
+        players = Players(adapter or "", the_adapter(adapter) if adapter is not None else None)
         report = replay_traces(traces, players, law, progress)
     report.adapter = adapter or ""
     report.again = again("replay", *given, adapter=adapter, design=design)

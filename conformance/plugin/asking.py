@@ -43,8 +43,11 @@ def lockstep(config: pytest.Config) -> Callable[..., None]:
     def play(program: Sequence[Action], adapter: str | Factory | None = None) -> None:
         chosen = adapter or config.getoption("--markstep-adapter")
         if chosen is None:
-            raise pytest.UsageError("markstep_lockstep: no adapter; give --markstep-adapter")
-        executor = make(the_adapter(chosen) if isinstance(chosen, str) else chosen, design)
+            pytest.fail("markstep_lockstep: no adapter; give --markstep-adapter", pytrace=False)
+        try:
+            executor = make(load(chosen) if isinstance(chosen, str) else chosen, design)
+        except AdapterError as error:
+            pytest.fail(f"markstep_lockstep: {error}", pytrace=False)
         try:
             judge(run_program(tuple(program), executor, design, ClaimWatch(())))
         finally:
