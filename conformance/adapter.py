@@ -199,6 +199,9 @@ def make(factory: Factory, design: Design) -> Adapter:
         capabilities: object = getattr(adapter, "capabilities", frozenset())
         if not isinstance(capabilities, frozenset):
             lacks.append("capabilities that are a frozenset")
+        for member in ("name", "version"):
+            if not isinstance(getattr(adapter, member, ""), str):
+                lacks.append(f"{member} that is a text")
     except BaseException as error:
         raise AdapterError(f"adapter does not start: {_described(error)}") from error
     if lacks:

@@ -124,7 +124,7 @@ class Session:
     def step(self, action: Action) -> Divergence | None:
         """Do one action on both sides. Raises AdapterError if the executor broke the protocol."""
         start = self.state
-        observed = checked_observation(self.adapter.apply(action))
+        observed = checked_observation(action, self.adapter.apply(action))
         after = self._perform(self._with_endings(self.possible), action)
         self.counts.note(action, after[0].outcome)
         self.view = checked_view(self.adapter.observe())

@@ -7,6 +7,7 @@ shows them. Keys of graphs (A16) are matched in the same way, for the whole prog
 
 from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass
+from numbers import Real
 from typing import NamedTuple
 
 from markstep.conformance.adapter import AdapterError
@@ -18,11 +19,14 @@ from markstep.spec.vocabulary import (
     Action,
     BufferStatus,
     ErrorKind,
+    GetSeed,
     GraphHash,
     IrKind,
     Observation,
     ReadMany,
     ReadOne,
+    ReadSpec,
+    SetDonation,
     Sharding,
     TensorView,
     View,
@@ -210,8 +214,9 @@ def show_field(field: str, value: object) -> str:
     return str(value)
 
 
-def checked_observation(observation: object) -> Observation:
-    """The observation of an adapter, if it is one. Raises AdapterError for nonsense."""
+def checked_observation(action: Action, observation: object) -> Observation:
+    """The observation of an adapter, if it is one. Raises AdapterError for nonsense: a finding
+    about the law is only what an executor may say at all."""
     if not isinstance(observation, Observation):
         raise AdapterError(f"apply returned {type(observation).__name__}, not an Observation")
     if not isinstance(observation.error, ErrorKind):
@@ -220,7 +225,27 @@ def checked_observation(observation: object) -> Observation:
         hash(observation.value)
     except TypeError as error:
         raise AdapterError(f"apply returned a value that is not immutable: {error}") from error
+    if observation.error == ErrorKind.NONE and not is_value(action, observation.value):
+        kind, value = type(action).__name__, repr(observation.value)[:60]
+        raise AdapterError(f"apply returned the value {value}, which no {kind} has")
     return observation
+
+
+def is_value(action: Action, value: object) -> bool:
+    """Whether a value is of the kind that an action gives, whatever it is (`Observation`)."""
+    match action:
+        case ReadOne():
+            return value is None or are_numbers(value)  # None: nobody knows (D24)
+        case ReadMany():
+            return isinstance(value, tuple) and all(v is None or are_numbers(v) for v in value)
+        case GetSeed() | SetDonation() | ReadSpec():
+            return isinstance(value, int)
+    return isinstance(action, GraphHash) or value is None
+
+
+def are_numbers(value: object) -> bool:
+    """Whether it is a flat tuple of numbers, not a number among them too."""
+    return isinstance(value, tuple) and all(isinstance(number, Real) for number in value)
 
 
 def checked_view(view: object) -> View:

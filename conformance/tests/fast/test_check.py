@@ -13,7 +13,15 @@ from markstep.conformance.check import PROFILES, check, saved_programs
 from markstep.conformance.report.traces import save_traces
 from markstep.conformance.verdict import Verdict
 from markstep.spec.design import SOUND, TORCH_XLA_2_9
-from markstep.spec.vocabulary import Action, AssignInPlace, Clone, ErrorKind, Observation, ReadOne
+from markstep.spec.vocabulary import (
+    Action,
+    AssignInPlace,
+    Clone,
+    CreateFromHost,
+    ErrorKind,
+    Observation,
+    ReadOne,
+)
 
 
 def test_the_reference_executor_conforms() -> None:
@@ -133,9 +141,11 @@ def test_earlier_failures_come_first(tmp_path: Path) -> None:
     report = check("model", design=TORCH_XLA_2_9, profile="tiny", seed=0)
     save_traces(report, tmp_path)
     (tmp_path / "broken.itf.json").write_text("{")
-    saved = list(saved_programs(tmp_path, TORCH_XLA_2_9))
+    notes: list[str] = []
+    saved = list(saved_programs(tmp_path, TORCH_XLA_2_9, notes))
     assert len(saved) == len(report.failures) > 0
-    assert list(saved_programs(tmp_path, SOUND)) == []
+    assert len(notes) == 1 and "broken.itf.json: line 1" in notes[0]
+    assert list(saved_programs(tmp_path, SOUND, [])) == []
     options = {"design": TORCH_XLA_2_9, "examples": tmp_path, "most_failures": 100}
     again = check("model", profile="tiny", seed=4, **options)
     assert f"programs saved from earlier failures that came first: {len(saved)}" in again.notes
@@ -201,3 +211,31 @@ def test_no_executor_is_one_line() -> None:
 
     with pytest.raises(AdapterError, match="RuntimeError: no device"):
         check(failing, profile="tiny")
+
+
+NONSENSE = {
+    ReadOne: ("abc", ("a",), 1.5, ((1.0,),)),
+    CreateFromHost: ((float("nan"),), 0, "done"),
+}
+
+
+@pytest.mark.parametrize(
+    ("kind", "value"), [(kind, value) for kind, values in NONSENSE.items() for value in values]
+)
+def test_a_value_that_no_action_of_its_kind_has_is_an_error(kind: type, value: object) -> None:
+    class Babbles(ModelAdapter):
+        def apply(self, action: Action) -> Observation:
+            seen = super().apply(action)
+            fine = type(action) is not kind or seen.error != ErrorKind.NONE
+            return seen if fine else Observation(value=value)
+
+    report = check(Babbles, profile="tiny", most_failures=1)
+    assert (report.verdict, report.exit_code) == (Verdict.ERROR, 4)
+    assert f", which no {kind.__name__} has" in report.failures[0].observed
+
+
+@pytest.mark.parametrize("member", ["name", "version"])
+def test_what_an_executor_is_called_is_a_text(member: str) -> None:
+    nameless = type("Nameless", (ModelAdapter,), {member: None})
+    with pytest.raises(AdapterError, match=f"Nameless has no {member} that is a text"):
+        check(nameless, profile="tiny")
