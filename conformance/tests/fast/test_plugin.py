@@ -170,3 +170,13 @@ def test_the_items_run_in_parallel(run: Run) -> None:
 def test_pytest_finds_the_plugin() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     assert project["entry-points"]["pytest11"] == {"markstep": PLUGIN}
+
+
+def test_without_an_adapter_the_fixture_says_so_and_shows_no_frame(
+    run: Run, pytester: pytest.Pytester
+) -> None:
+    pytester.makepyfile(test_own="def test_it(markstep_lockstep):\n    markstep_lockstep(())\n")
+    done = run()
+    done.assert_outcomes(failed=1)
+    done.stdout.fnmatch_lines(["markstep_lockstep: no adapter; give --markstep-adapter"])
+    done.stdout.no_fnmatch_line("*asking.py*")
