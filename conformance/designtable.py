@@ -7,14 +7,14 @@ breaks within the bound, and otherwise the cell names the shortest program that 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from markstep.spec.alphabet import Bound
 from markstep.spec.design import ALTERNATIVES, SOUND, TORCH_XLA_2_9, Design
-from markstep.spec.explore import explore
 from markstep.spec.invariants import CLAIMS, GRAPH_CLAIMS, Step
 from markstep.spec.machine import AnyAction, step
 from markstep.spec.schedule import NotEnabledError, initial_state, perform
-from markstep.spec.search import Exploration
-from markstep.spec.small_graphs import small_graphs
+from markstep.spec.search.alphabet import Bound
+from markstep.spec.search.explore import explore
+from markstep.spec.search.search import Exploration
+from markstep.spec.search.small_graphs import small_graphs
 from markstep.spec.state import Phase, State
 from markstep.spec.vocabulary import Action
 

@@ -7,7 +7,6 @@ from itertools import islice
 from markstep.conformance.guards import Guard, fired
 from markstep.conformance.show import show, show_observation, tensor
 from markstep.spec import vocabulary as v
-from markstep.spec.alphabet import FAMILIES, Bound, moves
 from markstep.spec.design import Design
 from markstep.spec.machine import (
     ACTIONS,
@@ -20,8 +19,9 @@ from markstep.spec.machine import (
     step,
 )
 from markstep.spec.observe import outcome
-from markstep.spec.optional import OPTIONAL_FAMILIES
 from markstep.spec.schedule import fits, perform
+from markstep.spec.search.alphabet import FAMILIES, Bound, moves
+from markstep.spec.search.optional import OPTIONAL_FAMILIES
 from markstep.spec.state import Phase, State
 
 TRIED = 24

@@ -3,9 +3,9 @@
 from markstep.conformance.html.elements import standalone
 from markstep.conformance.html.picture import draw
 from markstep.conformance.html.timeline import timeline
-from markstep.spec.alphabet import Bound
 from markstep.spec.design import TORCH_XLA_2_9
-from markstep.spec.explore import explore
+from markstep.spec.search.alphabet import Bound
+from markstep.spec.search.explore import explore
 
 SMALL = Bound(records=1, actions=3, families=("core", "faults"))
 """The bound of the tutorial."""

@@ -20,7 +20,6 @@ from tempfile import TemporaryDirectory
 from time import monotonic, process_time
 
 from markstep.conformance.benchmarks.promela import texts
-from markstep.spec.alphabet import Bound
 from markstep.spec.compiled.exploring import LevelSearch, go_on
 from markstep.spec.compiled.judge import Judge
 from markstep.spec.compiled.levels import Stepper, Steps
@@ -28,7 +27,8 @@ from markstep.spec.compiled.on_c import NoCompiler, compiler
 from markstep.spec.compiled.program import Program
 from markstep.spec.compiled.steps_c import CStepper
 from markstep.spec.design import SOUND
-from markstep.spec.explore import explore
+from markstep.spec.search.alphabet import Bound
+from markstep.spec.search.explore import explore
 
 SPIN_FLAGS = ("-O2", "-march=native", "-w", "-DSAFETY", "-DNOREDUCE", "-DNOBOUNDCHECK", "-DNOFAIR")
 SPIN_WAYS = {

@@ -6,12 +6,12 @@ from typing import Protocol, TypeAlias
 from markstep.conformance.cli.interrupts import Interrupts
 from markstep.conformance.cli.searchfiles import Keeper, SearchFiles, Tell
 from markstep.conformance.cli.usage import UsageError
-from markstep.spec.alphabet import Bound
-from markstep.spec.checkpoint import law
 from markstep.spec.design import Design
-from markstep.spec.estimate import estimated_nodes
-from markstep.spec.explore import go_on
-from markstep.spec.search import Exploration, Search
+from markstep.spec.search.alphabet import Bound
+from markstep.spec.search.checkpoint import law
+from markstep.spec.search.estimate import estimated_nodes
+from markstep.spec.search.explore import go_on
+from markstep.spec.search.search import Exploration, Search
 
 ENGINES = ("rules", "numpy", "jax", "c")
 RULES = ENGINES[0]

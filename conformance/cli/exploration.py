@@ -19,14 +19,14 @@ from markstep.conformance.report.names import known_hazards
 from markstep.conformance.show import counted, show_graph
 from markstep.conformance.verdict import Verdict
 from markstep.spec import SPEC_VERSION
-from markstep.spec.alphabet import Bound
 from markstep.spec.design import Design
-from markstep.spec.estimate import estimated_nodes
 from markstep.spec.invariants import CLAIMS, GRAPH_CLAIMS, GraphClaim, by_number
 from markstep.spec.invariants.keys import Violation
 from markstep.spec.machine import AnyAction, step
-from markstep.spec.search import Exploration, Search
-from markstep.spec.small_graphs import small_graphs
+from markstep.spec.search.alphabet import Bound
+from markstep.spec.search.estimate import estimated_nodes
+from markstep.spec.search.search import Exploration, Search
+from markstep.spec.search.small_graphs import small_graphs
 from markstep.spec.state import State
 
 CONTRACT_CLAIMS = ("I56", "I58", "I74", "I87")

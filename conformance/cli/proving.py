@@ -12,13 +12,13 @@ from markstep.conformance.cli.progress import Progress
 from markstep.conformance.cli.usage import UsageError, pick, reader_may_leave
 from markstep.conformance.exit_codes import ExitCode
 from markstep.conformance.report.console import console, print_table
-from markstep.spec.alphabet import Bound
 from markstep.spec.design import Design
 from markstep.spec.invariants import CLAIMS, PAYLOAD, SPMD, by_number
 from markstep.spec.proofs.facts import FACTS, Fact
 from markstep.spec.proofs.obligations import Gap
 from markstep.spec.proofs.prove import Method, Outcome, Proof, Replay, in_words, prove, replay
 from markstep.spec.proofs.reach import reached
+from markstep.spec.search.alphabet import Bound
 from markstep.spec.state import NONE, Sort, State, sorts
 
 LARGEST = 4

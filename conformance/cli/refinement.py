@@ -13,13 +13,13 @@ from markstep.conformance.report.model import Failure, Report
 from markstep.conformance.report.pages import conditions_page
 from markstep.conformance.show import show
 from markstep.conformance.verdict import Verdict
-from markstep.spec.alphabet import Bound
-from markstep.spec.checkpoint import law
-from markstep.spec.conditions import Conditions, conditions
 from markstep.spec.design import Design
 from markstep.spec.machine import ACTIONS, AnyAction, step
-from markstep.spec.outcomes import WORDS
-from markstep.spec.refine import Difference, Known, Refinement, refine
+from markstep.spec.search.alphabet import Bound
+from markstep.spec.search.checkpoint import law
+from markstep.spec.search.conditions import Conditions, conditions
+from markstep.spec.search.outcomes import WORDS
+from markstep.spec.search.refine import Difference, Known, Refinement, refine
 from markstep.spec.state import Phase, State
 
 CONTRACT = "contract"

@@ -18,11 +18,18 @@ from markstep.conformance.programs.covering import cover
 from markstep.conformance.report.model import Report
 from markstep.conformance.report.pages import explored_page
 from markstep.conformance.show import counted
-from markstep.spec.alphabet import Bound
-from markstep.spec.checkpoint import MAGIC, CheckpointError, begins_checkpoint, law, load, save
 from markstep.spec.design import Design
-from markstep.spec.search import Exploration, Search
-from markstep.spec.space import Space
+from markstep.spec.search.alphabet import Bound
+from markstep.spec.search.checkpoint import (
+    MAGIC,
+    CheckpointError,
+    begins_checkpoint,
+    law,
+    load,
+    save,
+)
+from markstep.spec.search.search import Exploration, Search
+from markstep.spec.search.space import Space
 from markstep.spec.trace import SUFFIX, Trace, dumps
 
 Tell: TypeAlias = Callable[[int, int | None], None]

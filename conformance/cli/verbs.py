@@ -22,9 +22,9 @@ from markstep.conformance.cli.usage import UsageError, complain, pick
 from markstep.conformance.exit_codes import ExitCode, worst
 from markstep.conformance.known.lists import KnownFailure, ListError, read_list
 from markstep.conformance.verdict import Verdict
-from markstep.spec.alphabet import FAMILIES, Bound
 from markstep.spec.design import DESIGNS, Design
-from markstep.spec.optional import OPTIONAL_FAMILIES
+from markstep.spec.search.alphabet import FAMILIES, Bound
+from markstep.spec.search.optional import OPTIONAL_FAMILIES
 from markstep.spec.trace import SUFFIX, Trace, TraceError, read_trace
 
 LOG_SUFFIXES = (".jsonl.gz", ".jsonl")

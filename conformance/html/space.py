@@ -11,12 +11,12 @@ from markstep.conformance.html.viewer import Stop, Tell, stops_of, viewer_page
 from markstep.conformance.report.model import Report
 from markstep.conformance.show import show, tensor
 from markstep.conformance.walk import walk
-from markstep.spec.canonical import unpack
-from markstep.spec.expand import Expand, Path, continued, expand
 from markstep.spec.invariants import CLAIMS, Step
 from markstep.spec.machine import step
 from markstep.spec.observe import abstract_state
-from markstep.spec.search import Search
+from markstep.spec.search.canonical import unpack
+from markstep.spec.search.expand import Expand, Path, continued, expand
+from markstep.spec.search.search import Search
 from markstep.spec.state import CallKind, Phase, State
 from markstep.spec.trace import Trace
 

@@ -18,11 +18,11 @@ from markstep.conformance.report.model import Failure
 from markstep.conformance.suite.golden import first_mismatch
 from markstep.conformance.suite.zoo.reports import reports, trace_of
 from markstep.conformance.verdict import Verdict
-from markstep.spec.alphabet import Bound
 from markstep.spec.design import SOUND, TORCH_XLA_2_9
-from markstep.spec.explore import explore
 from markstep.spec.machine import AnyAction
-from markstep.spec.search import Search
+from markstep.spec.search.alphabet import Bound
+from markstep.spec.search.explore import explore
+from markstep.spec.search.search import Search
 from markstep.spec.vocabulary import Action
 
 Detect: TypeAlias = Callable[[Mutant | None, Terms, Clock], Found]

@@ -13,7 +13,7 @@ from enum import StrEnum
 from markstep.conformance.programs.playing import Play, agreement, played
 from markstep.spec.machine import ENVIRONMENT, AnyAction, blocked
 from markstep.spec.rules.sync import Compile, Lookup
-from markstep.spec.space import Edge, Space
+from markstep.spec.search.space import Edge, Space
 from markstep.spec.state import Phase
 from markstep.spec.vocabulary import Apply, AssignInPlace, CompleteExecution, FailExecution
 

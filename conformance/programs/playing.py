@@ -6,12 +6,12 @@ from typing import TypeAlias
 
 from markstep.conformance.programs.exactness import LARGEST
 from markstep.spec import vocabulary as v
-from markstep.spec.canonical import canonical, pack, tensors_in_order
-from markstep.spec.expand import only_move
 from markstep.spec.machine import AnyAction
-from markstep.spec.naming import names_given, renamed_action
 from markstep.spec.schedule import end_of_execution, initial_state, perform
-from markstep.spec.space import Edge, Space
+from markstep.spec.search.canonical import canonical, pack, tensors_in_order
+from markstep.spec.search.expand import only_move
+from markstep.spec.search.naming import names_given, renamed_action
+from markstep.spec.search.space import Edge, Space
 from markstep.spec.state import State
 
 SmallStep: TypeAlias = tuple[State, AnyAction, State]

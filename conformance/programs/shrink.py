@@ -18,8 +18,8 @@ from typing import TypeAlias
 from markstep.conformance.programs.simpler import simpler_actions, simpler_layouts
 from markstep.spec.design import SOUND, Design
 from markstep.spec.machine import names
-from markstep.spec.naming import with_names
 from markstep.spec.schedule import NotEnabledError, initial_state, perform
+from markstep.spec.search.naming import with_names
 from markstep.spec.vocabulary import Action, TensorName
 
 Program: TypeAlias = tuple[Action, ...]

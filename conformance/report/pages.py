@@ -2,14 +2,14 @@
 
 from markstep.conformance.show import show, show_program
 from markstep.spec import SPEC_VERSION
-from markstep.spec.alphabet import Bound, cost
-from markstep.spec.checkpoint import law
-from markstep.spec.conditions import Conditions
 from markstep.spec.invariants import CLAIMS, CLAIMS_IN_ORDER
 from markstep.spec.machine import ACTIONS, AnyAction
-from markstep.spec.outcomes import WORDS
-from markstep.spec.refine import Difference
-from markstep.spec.search import Exploration
+from markstep.spec.search.alphabet import Bound, cost
+from markstep.spec.search.checkpoint import law
+from markstep.spec.search.conditions import Conditions
+from markstep.spec.search.outcomes import WORDS
+from markstep.spec.search.refine import Difference
+from markstep.spec.search.search import Exploration
 from markstep.spec.state import Phase
 
 

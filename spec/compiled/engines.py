@@ -8,7 +8,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from enum import StrEnum
 
-from markstep.spec.alphabet import Bound
 from markstep.spec.compiled import on_numpy
 from markstep.spec.compiled.exploring import LevelSearch, Watcher, go_on
 from markstep.spec.compiled.judge import Judge
@@ -19,9 +18,10 @@ from markstep.spec.compiled.program import Program
 from markstep.spec.compiled.route import program_of
 from markstep.spec.compiled.watching import Watch
 from markstep.spec.design import Design
-from markstep.spec.explore import explore
 from markstep.spec.invariants import CLAIMS, CLAIMS_IN_ORDER, PAYLOAD, Kind
-from markstep.spec.search import Exploration
+from markstep.spec.search.alphabet import Bound
+from markstep.spec.search.explore import explore
+from markstep.spec.search.search import Exploration
 
 NEAR = 3
 """Program actions and failures on the paths that the rules themselves look at."""

@@ -1,4 +1,4 @@
-"""Breadth-first search with the generated step: the search of `markstep.spec.explore` on arrays.
+"""Breadth-first search with the generated step: that of `markstep.spec.search.explore`, on arrays.
 
 It visits the same states in the same levels, counts the same steps and judges them by the same
 claims. A state has the number of the state before it; the program that leads to a state is found
@@ -17,7 +17,7 @@ from markstep.spec.compiled.layout import WORD, initial
 from markstep.spec.compiled.levels import Limit, Steps, Successors
 from markstep.spec.compiled.program import Program
 from markstep.spec.compiled.visited import Words
-from markstep.spec.search import Exploration, memory
+from markstep.spec.search.search import Exploration, memory
 
 WAVE = 1 << 17
 """States that are expanded together."""

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, TypeAlias
 
-from markstep.spec.canonical import with_orders
 from markstep.spec.proofs.states import TYPES
+from markstep.spec.search.canonical import with_orders
 from markstep.spec.state import (
     NONE,
     Buffer,

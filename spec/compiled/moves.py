@@ -11,20 +11,20 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 from markstep.spec import machine
-from markstep.spec.alphabet import Bound, cost, moves, syncs
 from markstep.spec.compiled.join import NotEnabled, join, joining
 from markstep.spec.compiled.kernel import is_truth
 from markstep.spec.compiled.layout import RECORD_FIELDS, SORTS, Layout
 from markstep.spec.compiled.watching import Watch
 from markstep.spec.design import Design
 from markstep.spec.machine import ENVIRONMENT, AnyAction
-from markstep.spec.naming import with_names
 from markstep.spec.proofs.expressions import Expr, const, ite, make, var
 from markstep.spec.proofs.merging import merging
 from markstep.spec.proofs.states import Names, Rows
 from markstep.spec.proofs.symbolic import Run, Symbol, lift, lower, paths
 from markstep.spec.rules.execution import Schedule
 from markstep.spec.rules.transfer import buffers_in_use
+from markstep.spec.search.alphabet import Bound, cost, moves, syncs
+from markstep.spec.search.naming import with_names
 from markstep.spec.state import Buffer, Call, Device, Execution, Phase, Record, State, rows
 from markstep.spec.vocabulary import AssignInPlace, ClearPending, CopyInto, Random, TensorName
 

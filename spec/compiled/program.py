@@ -5,16 +5,16 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import permutations
 
-from markstep.spec.alphabet import Bound, middle_room
 from markstep.spec.compiled.kernel import Kernel, kernel, loose_field, packed_field
 from markstep.spec.compiled.layout import Layout, phase_of
 from markstep.spec.compiled.moves import Case, Known, Move, all_moves, anything, loose, unknown
 from markstep.spec.compiled.renaming import Renaming
 from markstep.spec.compiled.watching import Watch
 from markstep.spec.design import Design
-from markstep.spec.expand import only_move
 from markstep.spec.proofs.merging import merging
 from markstep.spec.proofs.symbolic import Symbol, summary
+from markstep.spec.search.alphabet import Bound, middle_room
+from markstep.spec.search.expand import only_move
 
 
 @dataclass(frozen=True)

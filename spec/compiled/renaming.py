@@ -1,6 +1,6 @@
 """The canonical form as expressions: rows in order of what can be said of them, ids as numbers.
 
-As in `markstep.spec.canonical`, two states that differ by a renaming get one form. Records are put
+As in `search.canonical`, two states that differ by a renaming get one form. Records are put
 in order of a signature that names no other row, then buffers in order of one that names records.
 Records whose signatures are equal are told of (`Form.tie`): then all their orders have to be tried.
 """

@@ -3,13 +3,13 @@
 from collections.abc import Iterator
 from itertools import pairwise
 
-from markstep.spec.alphabet import cost, moves
-from markstep.spec.canonical import canonical, pack, unpack
 from markstep.spec.compiled.exploring import LevelSearch, Sighting
 from markstep.spec.compiled.layout import unpack_state
-from markstep.spec.expand import Path, Searched, only_move, readable
 from markstep.spec.invariants import CLAIMS, Step
 from markstep.spec.machine import AnyAction, step
+from markstep.spec.search.alphabet import cost, moves
+from markstep.spec.search.canonical import canonical, pack, unpack
+from markstep.spec.search.expand import Path, Searched, only_move, readable
 from markstep.spec.state import State
 
 

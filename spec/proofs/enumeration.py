@@ -12,7 +12,6 @@ from time import monotonic
 from typing import Any
 
 from markstep.spec import machine
-from markstep.spec.alphabet import facts_possible
 from markstep.spec.design import Design
 from markstep.spec.invariants import CLAIMS, Claim, Kind
 from markstep.spec.machine import AnyAction
@@ -21,6 +20,7 @@ from markstep.spec.proofs.obligations import Finding, Gap
 from markstep.spec.proofs.states import CONTROL, TYPES, Case, build, copied, rows_of
 from markstep.spec.proofs.symbolic import ERRORS, OutOfBound, lift
 from markstep.spec.rules.sync import Lookup
+from markstep.spec.search.alphabet import facts_possible
 from markstep.spec.state import State
 from markstep.spec.vocabulary import CompleteExecution, EvictCache
 

@@ -18,7 +18,7 @@ from markstep.spec.proofs.states import Case, unknown
 from markstep.spec.proofs.symbolic import Run, follow, lift
 from markstep.spec.randomness import next_step_seed
 from markstep.spec.rules import sync
-from markstep.spec.small_graphs import small_graphs
+from markstep.spec.search.small_graphs import small_graphs
 from markstep.spec.state import NONE, Phase, State
 from markstep.spec.vocabulary import IrKind
 

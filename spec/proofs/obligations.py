@@ -13,7 +13,6 @@ from time import monotonic
 from typing import Any
 
 from markstep.spec import machine
-from markstep.spec.alphabet import facts_possible
 from markstep.spec.contract import lost_records
 from markstep.spec.design import Design
 from markstep.spec.invariants import CLAIMS, Claim, Kind, Step
@@ -35,6 +34,7 @@ from markstep.spec.proofs.solver import Solver, Undecided
 from markstep.spec.proofs.states import Case, copied, fields_of, unknown
 from markstep.spec.proofs.symbolic import Run, Symbol, lift, lower, paths, summary
 from markstep.spec.rules.sync import Lookup
+from markstep.spec.search.alphabet import facts_possible
 from markstep.spec.state import State
 from markstep.spec.vocabulary import EvictCache
 

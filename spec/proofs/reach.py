@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator, Sequence
 
-from markstep.spec.alphabet import Bound, moves
-from markstep.spec.canonical import canonical, pack, unpack
 from markstep.spec.design import Design
 from markstep.spec.machine import step
 from markstep.spec.rules.transfer import buffers_in_use
+from markstep.spec.search.alphabet import Bound, moves
+from markstep.spec.search.canonical import canonical, pack, unpack
 from markstep.spec.state import State
 
 PATIENCE = 4_000

@@ -14,13 +14,13 @@ from markstep.conformance.cli.exploration import explore_report
 from markstep.conformance.cli.searchfiles import SearchFiles
 from markstep.conformance.cli.usage import UsageError
 from markstep.conformance.exit_codes import ExitCode
-from markstep.spec import checkpoint
-from markstep.spec.alphabet import Bound
-from markstep.spec.checkpoint import APART, CheckpointError, law, load, save
 from markstep.spec.design import SOUND, TORCH_XLA_2_9
-from markstep.spec.estimate import estimated_nodes
-from markstep.spec.explore import explore, go_on
-from markstep.spec.search import Exploration, Search
+from markstep.spec.search import checkpoint
+from markstep.spec.search.alphabet import Bound
+from markstep.spec.search.checkpoint import APART, CheckpointError, law, load, save
+from markstep.spec.search.estimate import estimated_nodes
+from markstep.spec.search.explore import explore, go_on
+from markstep.spec.search.search import Exploration, Search
 
 TINY = Bound(records=1, buffers=2, families=("core", "faults"))
 

@@ -14,7 +14,7 @@ from markstep.spec.ir import Program
 from markstep.spec.machine import ACTIONS, AnyAction, step
 from markstep.spec.rules import errors, reading, sync
 from markstep.spec.schedule import initial_state, perform
-from markstep.spec.small_graphs import small_graphs
+from markstep.spec.search.small_graphs import small_graphs
 from markstep.spec.state import State
 from markstep.spec.vocabulary import TensorName
 

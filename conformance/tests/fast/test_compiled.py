@@ -7,8 +7,6 @@ from functools import cache
 import numpy as np
 import pytest
 
-from markstep.spec.alphabet import Bound, cost, moves
-from markstep.spec.canonical import Key, canonical
 from markstep.spec.compiled import on_jax, on_numpy
 from markstep.spec.compiled.engines import Engine, TooLarge, check_size, explore_with
 from markstep.spec.compiled.exploring import LevelSearch, go_on
@@ -22,12 +20,14 @@ from markstep.spec.compiled.steps_c import CStepper
 from markstep.spec.compiled.visited import Words
 from markstep.spec.compiled.watching import Watch
 from markstep.spec.design import SOUND, TORCH_XLA_2_9, Design
-from markstep.spec.expand import only_move
-from markstep.spec.explore import explore
 from markstep.spec.invariants import CLAIMS_IN_ORDER, Kind
 from markstep.spec.machine import step
 from markstep.spec.rules.transfer import buffers_in_use
-from markstep.spec.search import Exploration
+from markstep.spec.search.alphabet import Bound, cost, moves
+from markstep.spec.search.canonical import Key, canonical
+from markstep.spec.search.expand import only_move
+from markstep.spec.search.explore import explore
+from markstep.spec.search.search import Exploration
 from markstep.spec.state import State
 
 TORCH_XLA = ("core", "donation", "faults", "placeholder")

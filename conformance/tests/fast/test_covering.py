@@ -9,13 +9,13 @@ from markstep.conformance.cli.searchfiles import SearchFiles
 from markstep.conformance.lockstep.session import run_program
 from markstep.conformance.programs.covering import Cover, Reason, cover
 from markstep.conformance.verdict import Verdict
-from markstep.spec.alphabet import Bound
-from markstep.spec.canonical import canonical, pack
 from markstep.spec.design import SOUND, TORCH_XLA_2_9, Design
-from markstep.spec.explore import go_on
 from markstep.spec.schedule import initial_state, perform
-from markstep.spec.search import Search
-from markstep.spec.space import Space
+from markstep.spec.search.alphabet import Bound
+from markstep.spec.search.canonical import canonical, pack
+from markstep.spec.search.explore import go_on
+from markstep.spec.search.search import Search
+from markstep.spec.search.space import Space
 from markstep.spec.trace import read_trace
 
 PAIRS = Bound(records=2, buffers=2, actions=3, families=("core", "faults"))

@@ -9,13 +9,13 @@ from markstep.conformance.programs.eagermotifs import EAGER_MOTIFS
 from markstep.conformance.programs.roles import Roles
 from markstep.conformance.verdict import Verdict
 from markstep.impl import ExecutorError
-from markstep.spec.alphabet import Bound
 from markstep.spec.design import SOUND, TORCH_XLA_2_9
-from markstep.spec.explore import explore
 from markstep.spec.graph import GraphPayload
 from markstep.spec.invariants import CLAIMS
 from markstep.spec.observe import abstract_state
 from markstep.spec.schedule import initial_state, perform
+from markstep.spec.search.alphabet import Bound
+from markstep.spec.search.explore import explore
 from markstep.spec.vocabulary import (
     AbstractState,
     Apply,

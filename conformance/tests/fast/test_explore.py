@@ -6,15 +6,15 @@ import pytest
 
 from markstep.conformance.cli.exploration import explore_report
 from markstep.conformance.cli.searchfiles import SearchFiles
-from markstep.spec.alphabet import Bound, cost, moves, syncs
-from markstep.spec.canonical import canonical, pack, unpack
 from markstep.spec.design import DESIGNS, SOUND, TORCH_XLA_2_9, Design
-from markstep.spec.expand import Expand, expand
-from markstep.spec.explore import explore, go_on
 from markstep.spec.invariants import GRAPH_CLAIMS
 from markstep.spec.machine import step
-from markstep.spec.search import Exploration, Search
-from markstep.spec.small_graphs import small_graphs
+from markstep.spec.search.alphabet import Bound, cost, moves, syncs
+from markstep.spec.search.canonical import canonical, pack, unpack
+from markstep.spec.search.expand import Expand, expand
+from markstep.spec.search.explore import explore, go_on
+from markstep.spec.search.search import Exploration, Search
+from markstep.spec.search.small_graphs import small_graphs
 from markstep.spec.state import Phase, State
 
 START = pack(canonical(State()))

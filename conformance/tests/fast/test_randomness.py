@@ -10,13 +10,13 @@ from markstep.conformance.lockstep.session import run_program
 from markstep.conformance.verdict import Verdict
 from markstep.impl import Executor, ExecutorError
 from markstep.impl.seeds import ADVANCE, halves
-from markstep.spec.alphabet import Bound
 from markstep.spec.design import SOUND, TORCH_XLA_2_9
-from markstep.spec.explore import explore
 from markstep.spec.graph import GraphPayload
 from markstep.spec.invariants import CLAIMS
 from markstep.spec.randomness import draw, next_seed, next_step_seed
 from markstep.spec.schedule import initial_state, perform
+from markstep.spec.search.alphabet import Bound
+from markstep.spec.search.explore import explore
 from markstep.spec.state import NONE, Call, bit
 from markstep.spec.vocabulary import (
     Apply,

@@ -6,12 +6,12 @@ import pytest
 
 from markstep.conformance.cli.refinement import conditions_report, contract_report, refine_report
 from markstep.conformance.verdict import Verdict
-from markstep.spec.alphabet import Bound, moves
-from markstep.spec.conditions import conditions, hitting_sets
 from markstep.spec.design import DESIGNS, SOUND, TORCH_XLA_2_9, Design
 from markstep.spec.machine import ACTIONS, ENVIRONMENT, step
-from markstep.spec.outcomes import ends, outcome_of, words
-from markstep.spec.refine import Known, Refinement, refine
+from markstep.spec.search.alphabet import Bound, moves
+from markstep.spec.search.conditions import conditions, hitting_sets
+from markstep.spec.search.outcomes import ends, outcome_of, words
+from markstep.spec.search.refine import Known, Refinement, refine
 from markstep.spec.state import Phase, State
 from markstep.spec.vocabulary import Action, CompleteExecution, ErrorKind
 

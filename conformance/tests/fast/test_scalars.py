@@ -11,13 +11,13 @@ from markstep.conformance.check import check
 from markstep.conformance.lockstep.session import run_program
 from markstep.conformance.verdict import Verdict
 from markstep.impl import Executor, ExecutorError
-from markstep.spec.alphabet import Bound
 from markstep.spec.design import SOUND, TORCH_XLA_2_9, SpecialScalars
-from markstep.spec.explore import explore
 from markstep.spec.graph import GraphPayload
-from markstep.spec.naming import renamed_action
 from markstep.spec.payload import SCALAR_CAPACITY
 from markstep.spec.schedule import initial_state, perform, with_facts
+from markstep.spec.search.alphabet import Bound
+from markstep.spec.search.explore import explore
+from markstep.spec.search.naming import renamed_action
 from markstep.spec.state import NONE
 from markstep.spec.vocabulary import (
     AssignInPlace,

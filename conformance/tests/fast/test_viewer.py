@@ -12,13 +12,13 @@ from markstep.conformance.html import space
 from markstep.conformance.possible import candidates, choices, possible
 from markstep.conformance.walk import walk
 from markstep.spec import rules
-from markstep.spec.alphabet import Bound
-from markstep.spec.canonical import unpack
 from markstep.spec.design import SOUND, TORCH_XLA_2_9, Design
-from markstep.spec.explore import go_on
 from markstep.spec.machine import ACTIONS, enabled
 from markstep.spec.schedule import initial_state, perform
-from markstep.spec.search import Search
+from markstep.spec.search.alphabet import Bound
+from markstep.spec.search.canonical import unpack
+from markstep.spec.search.explore import go_on
+from markstep.spec.search.search import Search
 from markstep.spec.trace import Trace, dumps
 from markstep.spec.vocabulary import (
     AbstractState,

@@ -6,10 +6,10 @@ H-01 to H-08, H-13 and H-27. Those of several devices, H-09, H-11 and H-14 to H-
 
 import pytest
 
-from markstep.spec.alphabet import Bound
 from markstep.spec.design import SOUND, TORCH_XLA_2_9
-from markstep.spec.explore import explore
 from markstep.spec.invariants import CLAIMS, SPMD
+from markstep.spec.search.alphabet import Bound
+from markstep.spec.search.explore import explore
 
 pytestmark = pytest.mark.slow
 

@@ -2,7 +2,6 @@
 
 import pytest
 
-from markstep.spec.alphabet import Bound
 from markstep.spec.design import SOUND, Design
 from markstep.spec.proofs.enumeration import check_by_enumeration
 from markstep.spec.proofs.obligations import Finding, check_case
@@ -10,6 +9,7 @@ from markstep.spec.proofs.prove import Outcome, provable, prove, replay
 from markstep.spec.proofs.reach import reached
 from markstep.spec.proofs.states import Case
 from markstep.spec.rules import donation, sync
+from markstep.spec.search.alphabet import Bound
 from markstep.spec.state import Phase, Record, State
 from markstep.spec.vocabulary import TensorName
 

@@ -11,12 +11,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from markstep.spec.alphabet import Bound, cost, moves
-from markstep.spec.canonical import canonical, pack, unpack
 from markstep.spec.design import Design
 from markstep.spec.machine import ENVIRONMENT, AnyAction
-from markstep.spec.naming import with_names
-from markstep.spec.outcomes import Outcome, Seen, outcomes, program_of
+from markstep.spec.search.alphabet import Bound, cost, moves
+from markstep.spec.search.canonical import canonical, pack, unpack
+from markstep.spec.search.naming import with_names
+from markstep.spec.search.outcomes import Outcome, Seen, outcomes, program_of
 from markstep.spec.state import State
 from markstep.spec.vocabulary import TensorName
 

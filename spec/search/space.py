@@ -5,11 +5,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from markstep.spec.alphabet import Bound, moves
-from markstep.spec.canonical import unpack
 from markstep.spec.design import Design
 from markstep.spec.machine import AnyAction
-from markstep.spec.search import Search
+from markstep.spec.search.alphabet import Bound, moves
+from markstep.spec.search.canonical import unpack
+from markstep.spec.search.search import Search
 from markstep.spec.state import State
 
 Edge: TypeAlias = tuple[int, int]

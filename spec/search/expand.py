@@ -4,7 +4,12 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Protocol, TypeAlias
 
-from markstep.spec.alphabet import (
+from markstep.spec.design import Design
+from markstep.spec.invariants import CLAIMS, Claim, Step
+from markstep.spec.machine import AnyAction, step
+from markstep.spec.rules.transfer import buffers_in_use
+from markstep.spec.schedule import FACTLESS
+from markstep.spec.search.alphabet import (
     Bound,
     cost,
     ends_are_tried,
@@ -13,13 +18,8 @@ from markstep.spec.alphabet import (
     partitioned,
     syncs,
 )
-from markstep.spec.canonical import canonical, pack, tensors_in_order, unpack
-from markstep.spec.design import Design
-from markstep.spec.invariants import CLAIMS, Claim, Step
-from markstep.spec.machine import AnyAction, step
-from markstep.spec.naming import names_given, renamed_action
-from markstep.spec.rules.transfer import buffers_in_use
-from markstep.spec.schedule import FACTLESS
+from markstep.spec.search.canonical import canonical, pack, tensors_in_order, unpack
+from markstep.spec.search.naming import names_given, renamed_action
 from markstep.spec.state import State
 
 Path: TypeAlias = tuple[AnyAction, ...]

@@ -10,12 +10,12 @@ from itertools import chain, combinations
 from markstep.spec import vocabulary as v
 from markstep.spec.design import Design, ErrorDelivery, KeyWiring, Truncation, Validation
 from markstep.spec.machine import AnyAction, blocked
-from markstep.spec.optional import creations as optional_creations
-from markstep.spec.optional import switches as optional_switches
-from markstep.spec.optional import updates as optional_updates
 from markstep.spec.rules.execution import Schedule
 from markstep.spec.rules.sync import Compile, Lookup
 from markstep.spec.schedule import FACTLESS
+from markstep.spec.search.optional import creations as optional_creations
+from markstep.spec.search.optional import switches as optional_switches
+from markstep.spec.search.optional import updates as optional_updates
 from markstep.spec.state import CallKind, Phase, State
 from markstep.spec.vocabulary import Sharding, TensorName
 

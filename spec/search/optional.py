@@ -1,6 +1,6 @@
 """Families of actions that an exploration includes only when it is asked to.
 
-They are not among `markstep.spec.alphabet.FAMILIES`, so that the state spaces of the core stay as
+They are not among `alphabet.FAMILIES`, so that the state spaces of the core stay as
 they are.
 """
 

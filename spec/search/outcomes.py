@@ -8,14 +8,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from markstep.spec import vocabulary as v
-from markstep.spec.alphabet import Bound, moves
-from markstep.spec.canonical import canonical, pack, tensors_in_order, unpack
 from markstep.spec.design import Design
 from markstep.spec.invariants import CLAIMS, Step
 from markstep.spec.machine import ENVIRONMENT, AnyAction, step
-from markstep.spec.naming import names_given, renamed_action
 from markstep.spec.rules.sync import Compile, Lookup
 from markstep.spec.rules.transfer import buffers_in_use
+from markstep.spec.search.alphabet import Bound, moves
+from markstep.spec.search.canonical import canonical, pack, tensors_in_order, unpack
+from markstep.spec.search.naming import names_given, renamed_action
 from markstep.spec.state import Phase, State
 from markstep.spec.vocabulary import ErrorKind, TensorName
 

@@ -1,6 +1,6 @@
 """Searching every reachable state within a bound, with the payload erased.
 
-A state is visited once up to renaming (`markstep.spec.canonical`). Paths are ordered by the number
+A state is visited once up to renaming (`canonical.py`). Paths are ordered by the number
 of program actions and failures in them, so the first violation of a claim is a shortest program
 that violates it; the steps of a call cost nothing. The search goes on behind a violation.
 
@@ -17,10 +17,10 @@ from itertools import takewhile
 from multiprocessing import get_context
 from time import monotonic
 
-from markstep.spec.alphabet import Bound
 from markstep.spec.design import Design
-from markstep.spec.expand import Expand, Expansion, expand
-from markstep.spec.search import Exploration, Search
+from markstep.spec.search.alphabet import Bound
+from markstep.spec.search.expand import Expand, Expansion, expand
+from markstep.spec.search.search import Exploration, Search
 from markstep.spec.workers import begin
 
 Watch = Callable[[Search], bool]

@@ -10,13 +10,13 @@ from collections import deque
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from markstep.spec.alphabet import Bound, cost
-from markstep.spec.canonical import canonical, pack, unpack
 from markstep.spec.design import Design
-from markstep.spec.expand import Expand, Expansion, continued, readable
-from markstep.spec.expand import Path as Steps
 from markstep.spec.invariants import CLAIMS_IN_ORDER
 from markstep.spec.machine import AnyAction
+from markstep.spec.search.alphabet import Bound, cost
+from markstep.spec.search.canonical import canonical, pack, unpack
+from markstep.spec.search.expand import Expand, Expansion, continued, readable
+from markstep.spec.search.expand import Path as Steps
 from markstep.spec.state import State
 
 FAR = 1 << 30

@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from markstep.spec import SPEC_VERSION
-from markstep.spec.alphabet import Bound
 from markstep.spec.design import Design
 from markstep.spec.itf import BadValue
-from markstep.spec.search import Search
+from markstep.spec.search.alphabet import Bound
+from markstep.spec.search.search import Search
 from markstep.spec.trace import decode_action, encode_action
 
 MAGIC = b"markstep search 1\n"
@@ -46,7 +46,7 @@ class _Hashed:
 @cache
 def law() -> str:
     """A digest of the text of the law, without what only proves or compiles it."""
-    digest, here = hashlib.sha256(), Path(__file__).parent
+    digest, here = hashlib.sha256(), Path(__file__).parent.parent
     paths = [path for path in here.rglob("*.py") if path.relative_to(here).parts[0] not in APART]
     for path in sorted(paths):
         digest.update(path.relative_to(here).as_posix().encode() + b"\n" + path.read_bytes())

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from markstep.spec.design import Design
-from markstep.spec.refine import Difference, Known, refine
+from markstep.spec.search.refine import Difference, Known, refine
 
 Words: TypeAlias = frozenset[str]
 

@@ -1,0 +1,1 @@
+"""Searching all states within a bound, and comparing designs by it."""
