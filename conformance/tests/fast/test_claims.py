@@ -71,8 +71,8 @@ def test_the_law_as_it_is_breaks_no_claim_on_these_programs():
 def test_I87_a_read_that_gives_the_first_value_for_all_is_seen(monkeypatch):
     honest = reading.fetched
 
-    def lie(s: State) -> object:
-        values = honest(s)
+    def lie(s: State, design: Design) -> object:
+        values = honest(s, design)
         return (values[0],) * len(values) if isinstance(values, tuple) else values
 
     monkeypatch.setattr(reading, "fetched", lie)

@@ -336,7 +336,7 @@ def test_files_that_cannot_be_read_are_named(tmp_path: Path, monkeypatch: Any) -
         read_trace(binary)
     with pytest.raises(TraceError, match=r"none\.itf\.json: No such file"):
         read_trace(tmp_path / "none.itf.json")
-    with pytest.raises(TraceError, match="Is a directory"):
+    with pytest.raises(TraceError, match="is no regular file"):
         read_trace(tmp_path)
     monkeypatch.setattr(trace_module, "MAX_BYTES", 3)
     large = tmp_path / "large.itf.json"
