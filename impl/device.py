@@ -164,9 +164,10 @@ def _commit(ctx: Context, execution: Execution, results: Sequence[Array]) -> Non
         placeholder.value = value
         placeholder.recipe = None
     delete(execution.donors)
+    step = ctx.counters["MarkStep"]
+    gone = f"was donated to execution {execution.number} in step {step}"
     for donor in execution.donors:
-        step = ctx.counters["MarkStep"]
-        donor.gone = f"was donated to execution {execution.number} in step {step}"
+        donor.gone = gone
     execution.arguments.clear()
     if execution.program.layouts:
         ctx.count("ExecuteReplicated", execution.counted)
