@@ -1,25 +1,18 @@
 """What a person asks of an executor when something is slow, large or surprising."""
 
-from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 
 from markstep.impl import cached, explaining, holders
-from markstep.impl.context import Context
+from markstep.impl.calls import Calls
 from markstep.impl.explaining import Compilation
 from markstep.impl.holders import Fate, LiveBuffer
-from markstep.impl.record import Record
 from markstep.impl.regions import Deed
 from markstep.impl.tensors import Tensor
 
 
-class Inquiry(ABC):
+class Inquiry(Calls):
     """The part of ``Executor`` that explains and guards. Nothing here executes or waits."""
-
-    _ctx: Context
-
-    @abstractmethod
-    def _records(self, tensors: Iterable[Tensor]) -> list[Record]: ...
 
     def explain_key(self, a: Iterable[Tensor], b: Iterable[Tensor]) -> list[str]:
         """Why the pending graphs of two lists of tensors do not share a program.

@@ -4,24 +4,17 @@ Source: the bindings of XLAGraphExecutor, ``torch_xla.runtime.initialize_cache``
 (3, 40, 44, 47, 48), §4.
 """
 
-from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from os import PathLike
 
 from markstep.impl import cached, eager, hlo
-from markstep.impl.context import Context
-from markstep.impl.record import Record
+from markstep.impl.calls import Calls
 from markstep.impl.serialized import Stored
 from markstep.impl.tensors import Tensor
 
 
-class ProgramCalls(ABC):
+class ProgramCalls(Calls):
     """Those methods of an executor."""
-
-    _ctx: Context
-
-    @abstractmethod
-    def _records(self, tensors: Iterable[Tensor]) -> list[Record]: ...
 
     def warm_up(self, tensors: Iterable[Tensor], sync: bool = False) -> None:
         """Compile what a read of the tensors (``sync``: a step barrier) would run."""

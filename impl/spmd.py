@@ -4,26 +4,20 @@ Source: torch_xla.runtime.use_spmd, torch_xla.distributed.spmd (mark_sharding, c
 semantics.md §5.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import numpy.typing as npt
 
 from markstep.impl import marking
 from markstep.impl.aval import host_array
-from markstep.impl.context import Context
+from markstep.impl.calls import Calls
 from markstep.impl.layout import Layout
 from markstep.impl.mesh import Mesh, Partition
-from markstep.impl.record import Record
 from markstep.impl.tensors import Tensor
 
 
-class SpmdCalls:
+class SpmdCalls(Calls):
     """Those methods of an executor."""
-
-    _ctx: Context
-
-    def _records(self, tensors: Iterable[Tensor]) -> list[Record]:
-        raise NotImplementedError
 
     def use_spmd(self) -> None:
         """Run programs on all devices from here on; there is no way back. Before any tensor."""

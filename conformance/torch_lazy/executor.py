@@ -51,8 +51,9 @@ class TorchLazy:
         self._tensors: dict[TensorName, torch.Tensor] = {}
 
     def reset(self) -> None:
-        """A fork is fresh and does not begin twice."""
-        raise NotImplementedError
+        """A fork is fresh. Raises RuntimeError if it has begun: it does not begin twice."""
+        if self._tensors:
+            raise RuntimeError("a fork runs one program; the next one needs another fork")
 
     def close(self) -> None:
         """The fork ends."""

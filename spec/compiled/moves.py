@@ -92,16 +92,27 @@ def variable(layout: Layout, path: str) -> Any:
     return Symbol(var(path, frozenset(layout.domain(path))))
 
 
+def _row(layout: Layout, cls: type, part: str, names: Iterable[str], **fixed: Any) -> Any:
+    """A row of which only some fields are known."""
+    free = [name for name in names if name not in fixed]
+    return cls(**{name: variable(layout, f"{part}.{name}") for name in free}, **fixed)
+
+
+def _unknown_call(layout: Layout, case: Case | None) -> Call:
+    """The running call, in the phase of the case if it has one."""
+    fixed = {"phase": case.phase} if case and case.phase is not None else {}
+    call: Call = _row(layout, Call, "call", SORTS["call"], **fixed)
+    call.order = Ascending(call.members)  # type: ignore[assignment]
+    call.output_order = Ascending(call.outputs)  # type: ignore[assignment]
+    call.outs = tuple(new_name(layout, i) for i in range(layout.records))
+    return call
+
+
 def unknown(layout: Layout, case: Case | None, spare: int = 0) -> State:
     """A canonical state, of a case if one is given, of which nothing else is known.
 
     It can have some buffer rows to spare, which are not in use.
     """
-
-    def row(cls: type, part: str, names: Iterable[str], **fixed: Any) -> Any:
-        free = [name for name in names if name not in fixed]
-        return cls(**{name: variable(layout, f"{part}.{name}") for name in free}, **fixed)
-
     numbers = range(layout.records)
     present: dict[TensorName, Any] = {}
     for r in numbers:
@@ -109,7 +120,8 @@ def unknown(layout: Layout, case: Case | None, spare: int = 0) -> State:
         present |= {TensorName(r * layout.names + i): count > i for i in range(layout.names)}
     state = State(
         records=Rows(
-            row(
+            _row(
+                layout,
                 Record,
                 f"record{r}",
                 RECORD_FIELDS[1:],
@@ -118,8 +130,12 @@ def unknown(layout: Layout, case: Case | None, spare: int = 0) -> State:
             )
             for r in numbers
         ),
-        buffers=Rows(row(Buffer, f"buffer{b}", SORTS["buffer"]) for b in range(layout.buffers)),
-        device=row(Device, "device", SORTS["device"], **({"crashed": False} if case else {})),
+        buffers=Rows(
+            _row(layout, Buffer, f"buffer{b}", SORTS["buffer"]) for b in range(layout.buffers)
+        ),
+        device=_row(
+            layout, Device, "device", SORTS["device"], **({"crashed": False} if case else {})
+        ),
         next_record_id=layout.next_record_id,
         next_execution_id=layout.next_execution_id,
         lost=variable(layout, "lost"),
@@ -127,14 +143,10 @@ def unknown(layout: Layout, case: Case | None, spare: int = 0) -> State:
     )
     state.buffers += [Buffer() for _ in range(spare)]
     if case is None or case.running:
-        fixed: dict[str, Any] = {"running": True} if case else {}
-        state.execution = row(Execution, "execution", SORTS["execution"], **fixed)
+        fixed = {"running": True} if case else {}
+        state.execution = _row(layout, Execution, "execution", SORTS["execution"], **fixed)
     if case is None or case.phase != Phase.IDLE:
-        fixed = {"phase": case.phase} if case and case.phase is not None else {}
-        state.call = row(Call, "call", SORTS["call"], **fixed)
-        state.call.order = Ascending(state.call.members)  # type: ignore[assignment]
-        state.call.output_order = Ascending(state.call.outputs)  # type: ignore[assignment]
-        state.call.outs = tuple(new_name(layout, i) for i in numbers)
+        state.call = _unknown_call(layout, case)
     return state
 
 

@@ -82,7 +82,9 @@ def place_of(r: Record) -> int:
 @claim(
     "I85",
     Kind.STEP,
-    lambda t: isinstance(t.action, MarkSharding) and t.action.lazy and t.after.raised == "none",
+    lambda t: (
+        isinstance(t.action, MarkSharding) and t.action.lazy and t.after.raised == ErrorKind.NONE
+    ),
     why="Otherwise an annotation is a transfer.",
     broken=True,
 )
@@ -122,7 +124,9 @@ def marks_a_stub(t: Step) -> bool:
 @claim(
     "I120",
     Kind.STEP,
-    lambda t: isinstance(t.action, MarkSharding) and t.action.lazy and t.after.raised == "none",
+    lambda t: (
+        isinstance(t.action, MarkSharding) and t.action.lazy and t.after.raised == ErrorKind.NONE
+    ),
     why="The first thing that the RFC asks for.",
     broken=True,
 )
@@ -134,7 +138,7 @@ def lazy_marks_send_nothing(t: Step) -> bool:
 @claim(
     "I127",
     Kind.STEP,
-    lambda t: isinstance(t.action, MarkSharding) and t.after.raised == "none",
+    lambda t: isinstance(t.action, MarkSharding) and t.after.raised == ErrorKind.NONE,
     why="A round trip through the host waits for the device, and sends everything twice.",
     broken=True,
 )
@@ -146,7 +150,10 @@ def marks_fetch_nothing(t: Step) -> bool:
 @claim(
     "I121",
     Kind.STEP,
-    lambda t: isinstance(t.action, TRACING) and any([a.asked != 0 and a.host for a, _ in kept(t)]),
+    lambda t: (
+        isinstance(t.action, TRACING)
+        and any([a.asked != Sharding.NONE and a.host for a, _ in kept(t)])
+    ),
     why="A model is traced before it is loaded.",
     broken=True,
     hazards=("H-14",),
@@ -185,7 +192,7 @@ def loaded_host_copies_are_released(t: Step) -> bool:
 @claim(
     "I126",
     Kind.STATE,
-    lambda t: any([r.asked != 0 and r.host for r in t.live()]),
+    lambda t: any([r.asked != Sharding.NONE and r.host for r in t.live()]),
     why="Data that is there must not be asked for.",
 )
 def what_has_data_can_be_executed(t: Step) -> bool:
