@@ -29,6 +29,22 @@ def annotated_sends(t: Step) -> bool:
     return any([pairs[row][1].sends > pairs[row][0].sends for row in rows(known)])
 
 
+def lazy_mark(t: Step) -> bool:
+    """The step is a mark that is asked to send nothing."""
+    return isinstance(t.action, MarkSharding) and t.action.lazy
+
+
+def lazy_mark_returned(t: Step) -> bool:
+    """The step is such a mark, and was not refused."""
+    return lazy_mark(t) and t.after.raised == ErrorKind.NONE
+
+
+def traced_beside_marked_host_data(t: Step) -> bool:
+    """Something is traced while marked data waits on the host."""
+    waits = [a.asked != Sharding.NONE and a.host for a, _ in kept(t)]
+    return isinstance(t.action, TRACING) and any(waits)
+
+
 @claim(
     "I78",
     Kind.STEP,
@@ -82,9 +98,7 @@ def place_of(r: Record) -> int:
 @claim(
     "I85",
     Kind.STEP,
-    lambda t: (
-        isinstance(t.action, MarkSharding) and t.action.lazy and t.after.raised == ErrorKind.NONE
-    ),
+    lazy_mark_returned,
     why="Otherwise an annotation is a transfer.",
     broken=True,
 )
@@ -124,15 +138,13 @@ def marks_a_stub(t: Step) -> bool:
 @claim(
     "I120",
     Kind.STEP,
-    lambda t: (
-        isinstance(t.action, MarkSharding) and t.action.lazy and t.after.raised == ErrorKind.NONE
-    ),
+    lazy_mark_returned,
     why="The first thing that the RFC asks for.",
     broken=True,
 )
 def lazy_marks_send_nothing(t: Step) -> bool:
     """A lazy mark of data that is on the host sends nothing."""
-    return not (isinstance(t.action, MarkSharding) and t.action.lazy and annotated_sends(t))
+    return not (lazy_mark(t) and annotated_sends(t))
 
 
 @claim(
@@ -150,10 +162,7 @@ def marks_fetch_nothing(t: Step) -> bool:
 @claim(
     "I121",
     Kind.STEP,
-    lambda t: (
-        isinstance(t.action, TRACING)
-        and any([a.asked != Sharding.NONE and a.host for a, _ in kept(t)])
-    ),
+    traced_beside_marked_host_data,
     why="A model is traced before it is loaded.",
     broken=True,
     hazards=("H-14",),
