@@ -20,6 +20,7 @@ from tempfile import TemporaryDirectory
 from time import monotonic, process_time
 
 from markstep.conformance.benchmarks.promela import texts
+from markstep.spec.compiled.engines import MAKERS, Engine
 from markstep.spec.compiled.exploring import LevelSearch, go_on
 from markstep.spec.compiled.judge import Judge
 from markstep.spec.compiled.levels import Stepper, Steps
@@ -115,10 +116,12 @@ def children() -> float:
     return used.ru_utime + used.ru_stime
 
 
-def measure(bound: Bound, with_rules: bool) -> Iterator[Line]:
+def measure(bound: Bound, with_rules: bool, with_jax: bool) -> Iterator[Line]:
     """Every engine that is here."""
     program = Program(SOUND, bound)
     yield generated("numpy", program, Stepper)
+    if with_jax:
+        yield generated("JAX", program, MAKERS[Engine.JAX])
     try:
         compiler()
     except NoCompiler as error:
@@ -139,6 +142,7 @@ def main() -> None:
     parser.add_argument("--buffers", type=int, default=3)
     parser.add_argument("--families", nargs="+", default=["core"])
     parser.add_argument("--rules", action="store_true", help="also the plain rules: slow")
+    parser.add_argument("--jax", action="store_true", help="also JAX: compiles for minutes")
     given = parser.parse_args()
     bound = Bound(given.records, given.buffers, families=tuple(given.families))
     titles = (
@@ -153,7 +157,7 @@ def main() -> None:
     )
     print("{:<20} {:>9} {:>8} {:>8} {:>10} {:>12} {:>8} {:>7}".format(*titles), flush=True)
     counts = set()
-    for line in measure(bound, given.rules):
+    for line in measure(bound, given.rules, given.jax):
         counts.add(line.states)
         print(
             f"{line.engine:<20} {line.states:>9} {line.wall:>8.2f} {line.processor:>8.2f}"
