@@ -98,7 +98,10 @@ def checked(data: bytes, name: str, environment: str) -> bytes:
     if not data.startswith(MAGIC):
         raise ValueError("not a program of this format")
     line, end, body = data[len(MAGIC) :].partition(b"\n")
-    header = json.loads(line) if end and len(line) <= LONGEST_HEADER else None
+    try:
+        header = json.loads(line.decode()) if end and len(line) <= LONGEST_HEADER else None
+    except RecursionError:
+        header = None
     if not isinstance(header, dict) or header.get("name") != name:
         raise ValueError("its description is damaged, or that of another program")
     if header.get("environment") != environment:

@@ -95,8 +95,9 @@ def entries(source: str, text: str) -> Iterator[Mutant]:
     """The mutants of one file. Raises CatalogueError."""
     try:
         table = tomllib.loads(text)
-    except ValueError as error:
-        raise CatalogueError(f"{source}: not TOML: {error}") from None
+    except (ValueError, RecursionError) as error:
+        what = str(error) if isinstance(error, ValueError) else "nested too deep"
+        raise CatalogueError(f"{source}: not TOML: {what}") from None
     listed = table.pop("mutant", [])
     if table or not isinstance(listed, list):
         raise CatalogueError(f"{source}: holds nothing but [[mutant]]")

@@ -65,7 +65,9 @@ def to_line(kind: str, body: Json) -> bytes:
 def from_line(line: bytes) -> tuple[str, Json]:
     """(kind, body) of a line. Raises MessageError."""
     try:
-        message = json.loads(line, object_pairs_hook=_no_twice, parse_constant=_no_constant)
+        message = json.loads(
+            line.decode(), object_pairs_hook=_no_twice, parse_constant=_no_constant
+        )
     except (ValueError, RecursionError) as error:
         what = str(error).split("\n")[0] or "nested too deep"
         raise MessageError(f"not a JSON line: {what}: {_shown(line)}") from None

@@ -26,6 +26,11 @@ LIMITS = ("max_states", "max_memory", "processes")
 """Fields of a bound that may be others when a search goes on."""
 APART = ("proofs", "compiled")
 LARGEST_HEADER = 2**24
+DAMAGED = (
+    *(KeyError, TypeError, ValueError, IndexError, OverflowError, AttributeError),
+    *(RecursionError, MemoryError, BadValue),
+)
+"""What it may come to if a file holds something else than `save` has written."""
 
 
 class CheckpointError(ValueError):
@@ -130,13 +135,13 @@ class _Reader:
 
 def load(data: bytes, design: Design, bound: Bound) -> Search:
     """The search in a file, to go on with under the limits of a bound. Raises CheckpointError."""
-    header, reader = opened(data)
-    meant = identity(design, bound)
-    if difference := differing({name: header.get(name) for name in meant}, meant):
-        raise CheckpointError(difference)
     try:
+        header, reader = opened(data)
+        meant = identity(design, bound)
+        if difference := differing({name: header.get(name) for name in meant}, meant):
+            raise CheckpointError(difference)
         return restored(header, reader, design, bound)
-    except (KeyError, TypeError, ValueError, IndexError, OverflowError, BadValue) as error:
+    except DAMAGED as error:
         if isinstance(error, CheckpointError):
             raise
         raise CheckpointError(f"it is damaged: {type(error).__name__}: {error}") from error
@@ -156,7 +161,7 @@ def opened(data: bytes) -> tuple[dict[str, Any], _Reader]:
     if hashlib.sha256(data[:-32]).digest() != data[-32:]:
         raise CheckpointError("it is damaged or was cut off")
     end = data.index(b"\n", len(MAGIC), len(MAGIC) + LARGEST_HEADER)
-    header = json.loads(data[len(MAGIC) : end])
+    header = json.loads(data[len(MAGIC) : end].decode())
     if not isinstance(header, dict):
         raise CheckpointError("it has no header")
     return header, _Reader(memoryview(data)[end + 1 : -32])
