@@ -15,15 +15,8 @@ from multiprocessing import get_context
 from pathlib import Path
 
 from markstep.conformance.exit_codes import ExitCode
-from markstep.conformance.fuzzing.campaign import Progress, campaign, limit_memory
+from markstep.conformance.fuzzing.campaign import Progress, limit_memory, whole_campaign
 from markstep.conformance.fuzzing.readers import READERS
-
-
-def whole_campaign(name: str, inputs: int, seed: int, first: int) -> Progress:
-    """One reader, to the end."""
-    reader = next(reader for reader in READERS if reader.name == name)
-    *_, last = campaign(reader, inputs, seed, first)
-    return last
 
 
 def main(arguments: Sequence[str] | None = None) -> ExitCode:

@@ -10,7 +10,7 @@ from time import monotonic
 from typing import Final
 
 from markstep.conformance.fuzzing.damage import damaged
-from markstep.conformance.fuzzing.readers import Reader
+from markstep.conformance.fuzzing.readers import READERS, Reader
 from markstep.conformance.fuzzing.watch import Forbidden, TooLong, watched
 
 PATIENCE_S: Final = 10.0
@@ -62,6 +62,13 @@ def campaign(reader: Reader, inputs: int, seed: int, first: int = 0) -> Iterator
             if progress.inputs % BATCH == 0:
                 yield progress
     yield progress
+
+
+def whole_campaign(name: str, inputs: int, seed: int, first: int) -> Progress:
+    """That of the reader of a name, to the end; for a process of its own."""
+    reader = next(reader for reader in READERS if reader.name == name)
+    *_, last = campaign(reader, inputs, seed, first)
+    return last
 
 
 def made(reader: Reader, examples: list[bytes], seed: int, number: int) -> bytes:
