@@ -58,7 +58,7 @@ def finish(ctx: Context, execution: Execution) -> None:
         _run_to_end(ctx, execution)
     with ctx.lock:
         while not execution.settled:
-            ctx.idle.wait()
+            _settle_or_wait(ctx, execution)
     if execution.failure is not None:
         raise execution.failure.error()
 
@@ -74,8 +74,16 @@ def wait_idle(ctx: Context) -> bool:
         if ctx.manual and _claim(ctx, ctx.running):
             _run_to_end(ctx, ctx.running)
         else:
-            ctx.idle.wait()
+            _settle_or_wait(ctx, ctx.running)
     return waited
+
+
+def _settle_or_wait(ctx: Context, execution: Execution) -> None:
+    """An execution that has ended, but whose effects nobody could make visible, is settled now."""
+    if execution.end is None:
+        ctx.idle.wait()
+    else:
+        _settle(ctx, execution, *execution.end)
 
 
 def complete(ctx: Context) -> bool:
@@ -124,37 +132,34 @@ def _settle_surely(
     ctx: Context, execution: Execution, results: Sequence[Array], cause: BaseException | None
 ) -> None:
     """Settle, and once more from the beginning if an interrupt or a lack of memory comes between:
-    a result that is not installed would be lost, and the device would never be free."""
+    a result that is not installed would be lost. If that fails too, whoever waits next does it."""
+    execution.end = results, cause
     try:
         _settle(ctx, execution, results, cause)
     except BaseException:
         try:
-            if not execution.settled:
-                _settle(ctx, execution, results, cause)
+            _settle(ctx, execution, results, cause)
         finally:
-            _release(ctx, execution)
+            with ctx.lock:
+                ctx.idle.notify_all()
         raise
 
 
 def _settle(
     ctx: Context, execution: Execution, results: Sequence[Array], cause: BaseException | None
 ) -> None:
-    """Make the end of an execution visible and free the device."""
+    """Make the end of an execution visible and free the device, unless somebody has."""
     with ctx.lock:
+        if execution.settled:
+            return
         if cause is None:
             _commit(ctx, execution, results)
         else:
             execution.failure = _failure(ctx, execution, cause)
             give_back(ctx.live_records(), execution)
-        _release(ctx, execution)
-
-
-def _release(ctx: Context, execution: Execution) -> None:
-    with ctx.lock:
-        if ctx.running is execution:
-            execution.settled = True
-            ctx.running = None
-            ctx.idle.notify_all()
+        execution.settled = True
+        execution.end = ctx.running = None
+        ctx.idle.notify_all()
 
 
 def _commit(ctx: Context, execution: Execution, results: Sequence[Array]) -> None:

@@ -22,6 +22,7 @@ class Execution:
     and takes ``results``. ``waited``: the call that started it takes its error, no record does.
     ``claimed``: some thread is running it. ``settled``: its effects are visible. ``counted``: its
     success shows in ``ExecuteComputation`` (torch_xla does not count runs by hash there).
+    ``end``: how it ended, results or cause, while its effects are not visible yet.
     ``timer``: the metric that samples how long it takes.
     """
 
@@ -30,6 +31,7 @@ class Execution:
         "claimed",
         "counted",
         "donors",
+        "end",
         "failure",
         "number",
         "outputs",
@@ -60,6 +62,7 @@ class Execution:
         self.placeholders: list[Buffer] = []
         self.results: Sequence[Array] = ()
         self.failure: Failure | None = None
+        self.end: tuple[Sequence[Array], BaseException | None] | None = None
         self.claimed = False
         self.settled = False
         self.counted = True
