@@ -92,6 +92,12 @@ def failure_and_programs(r: Roles) -> list[Action]:
     return [*steps, WarmUp((r.n,), True), ReadOne(r.n), ReadOne(r.n)]
 
 
+def failure_and_run_by_key(r: Roles) -> list[Action]:
+    """A failure is told before a program runs for the tensor once more."""
+    steps: list[Action] = [made(r.n), *failed(r.n), RunCached((r.n,), (r.m,))]
+    return [*steps, ReadOne(r.n)]
+
+
 def failure_and_stub(r: Roles) -> list[Action]:
     """A failure is told before anything else is refused."""
     steps: list[Action] = [made(r.n), *failed(r.n), CreatePlaceholder(r.m, (2, 2))]
@@ -167,6 +173,7 @@ FAILURE_MOTIFS: tuple[Motif, ...] = (
     failure_and_copy,
     failure_and_clear_pending,
     failure_and_programs,
+    failure_and_run_by_key,
     failure_and_stub,
     failure_and_other_work,
     two_failures,

@@ -147,6 +147,36 @@ def order_of_updates(r: Roles) -> list[Action]:
     return [*steps, ReadOne(r.n), ReadOne(r.m)]
 
 
+def twice(r: Roles, first: list[Action], then: list[Action]) -> list[Action]:
+    """Two graphs of the same number of outputs, one after the other, on two tensors of a kind: what
+    is known of a wide graph is not true of another."""
+    both = Sync((r.n, r.m))
+    steps: list[Action] = [made(r.n), CreateFromHost(r.m, (5, 6, 7, 8), (2, 2))]
+    return [*steps, *first, both, *then, both, ReadOne(r.n), ReadOne(r.m)]
+
+
+def with_itself(op: str, *tensors: TensorName) -> list[Action]:
+    """Each, in place."""
+    return [AssignInPlace(tensor, op, (tensor,)) for tensor in tensors]
+
+
+def wide_other_operations(r: Roles) -> list[Action]:
+    """n*n and m*m, then n+n and m+m."""
+    return twice(r, with_itself("mul", r.n, r.m), with_itself("add", r.n, r.m))
+
+
+def wide_less_sharing(r: Roles) -> list[Action]:
+    """n+n and m+m, then n+m and m+n."""
+    crossed: list[Action] = [AssignInPlace(r.n, "add", (r.m,)), AssignInPlace(r.m, "add", (r.n,))]
+    return twice(r, with_itself("add", r.n, r.m), crossed)
+
+
+def wide_more_sharing(r: Roles) -> list[Action]:
+    """-n and -m, then the same where both are one buffer."""
+    negated: list[Action] = [AssignInPlace(name, "neg") for name in (r.n, r.m)]
+    return twice(r, negated, [CopyInto(r.m, r.n), *negated])
+
+
 KEY_MOTIFS: tuple[Motif, ...] = (
     swapped_operands,
     other_wiring,
@@ -163,4 +193,7 @@ KEY_MOTIFS: tuple[Motif, ...] = (
     adding_a_number,
     equal_values,
     order_of_updates,
+    wide_other_operations,
+    wide_less_sharing,
+    wide_more_sharing,
 )
