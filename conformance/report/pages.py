@@ -7,10 +7,13 @@ from markstep.spec.machine import ACTIONS, AnyAction
 from markstep.spec.search.alphabet import Bound, cost
 from markstep.spec.search.checkpoint import law
 from markstep.spec.search.conditions import Conditions
+from markstep.spec.search.optional import OPTIONAL_FAMILIES
 from markstep.spec.search.outcomes import WORDS
 from markstep.spec.search.refine import Difference
 from markstep.spec.search.search import Exploration
 from markstep.spec.state import Phase
+
+FEW_RECORDS = 2
 
 
 def within(bound: Bound) -> str:
@@ -75,7 +78,7 @@ def explored_page(found: Exploration, command: str) -> str:
     """How far a search went, and what it found."""
     reach = "every state within the bound" if found.exhausted else "the search was cut short"
     lines = [
-        f"# How far {found.design.name} is explored\n",
+        f"# How far {found.design.name} is explored{besides(found.bound)}\n",
         written_by(command, found.seconds),
         f"The bound: {within(found.bound)}.\n",
         f"{found.states} states, {found.transitions} small steps, paths of up to {found.depth} "
@@ -89,6 +92,14 @@ def explored_page(found: Exploration, command: str) -> str:
         head = "| claim | broken by a program of | hazards | shortest program |\n|---|---|---|---|"
         lines += ["## Shortest counterexamples\n", head, *rows, ""]
     return "\n".join(lines)
+
+
+def besides(bound: Bound) -> str:
+    """What is unusual in a bound, for the title of a page."""
+    unusual = [name for name in bound.families if name in OPTIONAL_FAMILIES]
+    if bound.records > FEW_RECORDS:
+        unusual.append(f"{bound.records} records")
+    return f": {', '.join(unusual)}" if unusual else ""
 
 
 def verdicts(found: Exploration) -> str:

@@ -16,7 +16,7 @@ MADE: tuple[Action, ...] = (v.CreateFromHost(T0, (1, 2), (2,)), v.Clone(T1, T0))
 
 
 def test_what_it_can_do_it_does_as_the_law_says() -> None:
-    report = check(JaxEagerAdapter, profile="tiny", seed=3)
+    report = check(JaxEagerAdapter, profile="tiny", seed=0)
     assert (report.verdict, report.exit_code) == (Verdict.CONFORMS, 0)
     done = {id for id, count in report.actions.items() if count.exercised}
     assert {"A01", "A03", "A04", "A05", "A06", "A07", "A08", "A14", "A15", "A25"} <= done
