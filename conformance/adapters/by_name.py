@@ -54,8 +54,8 @@ class ByName(ABC, Generic[T]):
 
     @abstractmethod
     def compute(self, op: str, tensors: list[T], number: v.Number | None) -> T:
-        """The result of ``neg``, ``add``, ``sub``, ``mul`` or ``matmul``, with a number as the second
-        operand where there is one."""
+        """The result of ``neg``, ``add``, ``sub``, ``mul`` or ``matmul``; a number is the second
+        operand."""
 
     @abstractmethod
     def copy(self, tensor: T) -> T:
