@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 from cyclopts import App, CycloptsError, Parameter, UnknownCommandError
 
-from markstep.conformance.cli.interrupts import interruptible
+from markstep.conformance.cli.interrupts import end, interruptible
 from markstep.conformance.cli.options import OUT, Design, Out, whole, with_traces
 from markstep.conformance.cli.outputs import Outputs, Reported
 from markstep.conformance.cli.searches import designs, explore, mutants, prove, refine, threads
@@ -212,7 +212,7 @@ for verb, examples in EXAMPLES.items():
 
 def main(arguments: list[str] | None = None) -> None:
     """The console script."""
-    sys.exit(int(run_to_code(arguments)))
+    end(run_to_code(arguments))
 
 
 def run_to_code(arguments: list[str] | None = None) -> ExitCode:

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import current_thread, main_thread
+from threading import enumerate as enumerate_threads
 from typing import Any, NoReturn, Self
 
 LAST_LINE = b"markstep: interrupted\n"
@@ -17,12 +18,26 @@ LAST_LINE = b"markstep: interrupted\n"
 
 def leave(number: int, frame: object) -> NoReturn:
     """End now, with all processes that work for this one."""
+    end_workers()
+    os.write(2, LAST_LINE)
+    os._exit(128 + signal.SIGINT)
+
+
+def end(code: int) -> NoReturn:
+    """End when everything is done and written. Python must not tear itself down while a thread that
+    was given up is inside native code: the process would be aborted, whatever the verdict."""
+    if any(thread.daemon for thread in enumerate_threads()):
+        end_workers()
+        os._exit(code)
+    sys.exit(code)
+
+
+def end_workers() -> None:
+    """End the processes that work for this one, if there are any."""
     if "multiprocessing" in sys.modules:
         from markstep.spec.workers import end_all
 
         end_all()
-    os.write(2, LAST_LINE)
-    os._exit(128 + signal.SIGINT)
 
 
 class _Asked:

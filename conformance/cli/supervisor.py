@@ -6,12 +6,12 @@ would look as if everything conformed. So another process waits for a verdict th
 
 import os
 import signal
-import sys
 from collections.abc import Callable, Sequence
 from importlib.metadata import entry_points
 from threading import Thread
 from typing import NoReturn
 
+from markstep.conformance.cli.interrupts import end
 from markstep.conformance.cli.usage import complain, open_streams
 from markstep.conformance.exit_codes import ExitCode
 
@@ -54,7 +54,7 @@ def supervise(work: Callable[[], ExitCode]) -> NoReturn:
         Thread(target=end_when_closed, args=(alive,), daemon=True).start()
         code = work()
         os.write(saying, bytes([code]))
-        sys.exit(int(code))
+        end(code)
     os.close(saying)
     os.close(alive)
     status = wait(child, signals)

@@ -75,7 +75,12 @@ cli.main(sys.argv[2:])
 
 
 @pytest.mark.parametrize(
-    "verb", ["1 explore", "2 run --adapter model --profile standard", "2 replay a b c d"]
+    "verb",
+    [
+        "1 explore",
+        "2 run --adapter model --profile standard",
+        "2 replay a b c d",
+    ],
 )
 def test_ctrl_c_leaves_a_valid_partial_report(tmp_path: Path, verb: str) -> None:
     for name in "abcd":
@@ -186,6 +191,30 @@ def test_ctrl_c_is_one_line_whenever_it_comes(program: str) -> None:
     done = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stdout) == (130, "")
     assert done.stderr == "markstep: interrupted\n"
+
+
+LEFT_BEHIND = """
+import threading, time
+import jax, jax.numpy as jnp
+from markstep.conformance.cli.interrupts import end
+
+begun = threading.Event()
+
+def compile_for_ever():
+    while True:
+        jax.jit(lambda x: sum(jnp.sin(x + i) for i in range(30)))(1.0)
+        begun.set()
+
+threading.Thread(target=compile_for_ever, daemon=True).start()
+begun.wait()
+end(7)
+"""
+
+
+def test_a_thread_that_is_left_inside_native_code_does_not_change_the_end() -> None:
+    command = [sys.executable, "-c", LEFT_BEHIND]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout, done.stderr) == (7, "", "")
 
 
 PROVING = (
