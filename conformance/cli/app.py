@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 from cyclopts import App, CycloptsError, Parameter, UnknownCommandError
 
-from markstep.conformance.cli.interrupts import end, interruptible
+from markstep.conformance.cli.interrupts import interruptible
 from markstep.conformance.cli.options import OUT, Design, Out, whole, with_traces
 from markstep.conformance.cli.outputs import Outputs, Reported
 from markstep.conformance.cli.searches import designs, explore, mutants, prove, refine, threads
@@ -211,8 +211,8 @@ for verb, examples in EXAMPLES.items():
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """The console script."""
-    end(run_to_code(arguments))
+    """A command line, as code of somebody else may run it."""
+    sys.exit(int(run_to_code(arguments)))
 
 
 def run_to_code(arguments: list[str] | None = None) -> ExitCode:

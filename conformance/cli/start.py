@@ -3,7 +3,7 @@
 import signal
 import sys
 
-from markstep.conformance.cli.interrupts import leave
+from markstep.conformance.cli.interrupts import end, leave
 
 
 def main() -> None:
@@ -15,4 +15,4 @@ def main() -> None:
 
     if supervisor.foreign(sys.argv[1:]):
         supervisor.supervise(app.run_to_code)
-    app.main()
+    end(app.run_to_code())

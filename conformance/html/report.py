@@ -53,7 +53,7 @@ def report_page(report: Report) -> str:
     ]
     return document(
         f"{word(report)}: markstep {report.command} {report.adapter}".rstrip(),
-        ["copy.js"],
+        ["copy.js", "paper.js"],
         tag("a", "To the findings", href="#main", class_="skip"),
         tag("header", list(header(report))),
         tag("nav", tag("ul", links), aria_label="On this page"),

@@ -87,7 +87,7 @@ def viewer_page(
     main = tag("main", [section(stop) for stop in stops], id="main", data_first=first)
     skip = tag("a", "To the states", href="#main", class_="skip")
     body = tag("div", nav, main, class_="walk")
-    return document(title, ["copy.js", "walk.js"], skip, header, body)
+    return document(title, ["copy.js", "paper.js", "walk.js"], skip, header, body)
 
 
 def groups(stops: Sequence[Stop]) -> Iterator[Element]:

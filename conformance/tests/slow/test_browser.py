@@ -105,6 +105,18 @@ def test_the_page_of_a_report_copies_its_command(
     assert page.evaluate("document.documentElement.scrollWidth") <= 1000
 
 
+def test_on_paper_nothing_is_folded(markstep: Markstep, opened: Callable[[str], Any]) -> None:
+    Path("t.itf.json").write_text(dumps(Trace(FAILS, "torch_xla_2_9")), encoding="utf-8")
+    markstep("replay", "t.itf.json", "--html", "r.html", "--quiet")
+    page = opened("r.html")
+    folded = page.locator("details:not([open])").count()
+    assert folded
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert page.locator("details:not([open])").count() == 0
+    page.evaluate("dispatchEvent(new Event('afterprint'))")
+    assert page.locator("details:not([open])").count() == folded
+
+
 @pytest.mark.parametrize("colours", ["light", "dark"])
 def test_a_phone_has_no_sideways_scrolling(markstep: Markstep, browser: Any, colours: str) -> None:
     Path("t.itf.json").write_text(dumps(Trace(FAILS, "torch_xla_2_9")), encoding="utf-8")
