@@ -70,6 +70,14 @@ class GraphPayload(Payload):
         copy.numbers = self.numbers
         return copy
 
+    def share(self, other: Payload) -> None:
+        """Counters, programs and the identities of buffers are the process's; seeds and cached
+        scalars are each device's own."""
+        assert isinstance(other, GraphPayload)
+        self.counters, self.programs = other.counters.copy(), other.programs.copy()
+        self.partitions, self.asked_shardings = other.partitions, other.asked_shardings
+        self.numbers = other.numbers
+
     # ---- counters ---------------------------------------------------------------------------
 
     def count(self, counter: str, amount: int = 1) -> None:

@@ -26,6 +26,9 @@ class Payload:
         """A copy that a rule may change."""
         return self
 
+    def share(self, other: "Payload") -> None:
+        """Take over what the process shares, as the payload of another device has it."""
+
     def count(self, counter: str, amount: int = 1) -> None:
         """Add to a counter of semantics.md §1.12."""
 

@@ -1,5 +1,7 @@
 """The arguments of one step of a raw log, as values of the law."""
 
+from dataclasses import replace
+
 from markstep.conformance.logs import strictjson as json
 from markstep.conformance.logs.rawrecord import Header, RawStep
 from markstep.conformance.logs.strictjson import FieldError, Fields, TypeOfFieldError
@@ -97,3 +99,19 @@ def dtype_named(value: object) -> v.DType:
         known = ", ".join(RECORDED_DTYPES)
         raise NotModelled(f"the dtype {json.shown(str(value))} is not modelled; modelled: {known}")
     return v.DType(str(value))
+
+
+DEVICES = {"": None, "xla:0": 0, "xla:1": 1}
+"""What a log says of a device: none means all of them."""
+
+
+def device_of(step: RawStep, header: Header) -> tuple[RawStep, int | None]:
+    """The step without its device, and that device, which only logs of several devices name."""
+    if header.devices_used == 1 or "device" not in step.args:
+        return step, 0
+    name = step.args["device"]
+    if not (isinstance(name, str) and name in DEVICES):
+        known = ", ".join(map(repr, DEVICES))
+        raise FieldError(f"field args.device is {json.shown(str(name))}, not one of {known}")
+    others = {key: value for key, value in step.args.items() if key != "device"}
+    return replace(step, args=others), DEVICES[name]

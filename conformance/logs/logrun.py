@@ -13,7 +13,7 @@ from pathlib import Path
 from markstep.conformance.changes import diff_states
 from markstep.conformance.claims import Broken, ClaimWatch, all_claims
 from markstep.conformance.logs.alternatives import Candidate, candidates
-from markstep.conformance.logs.arguments import NotModelled, UnknownRecord
+from markstep.conformance.logs.arguments import NotModelled, UnknownRecord, device_of
 from markstep.conformance.logs.partition import Partition
 from markstep.conformance.logs.prediction import Memory, predict
 from markstep.conformance.logs.rawlog import (
@@ -27,11 +27,13 @@ from markstep.conformance.logs.rawrecord import RawStep
 from markstep.conformance.logs.recorded import Difference, compare, seen
 from markstep.conformance.logs.reduction import reduce_step
 from markstep.conformance.logs.scope import check_header, check_sizes, check_values, recorded_design
+from markstep.conformance.logs.several import take_step
 from markstep.conformance.logs.strictjson import FieldError
-from markstep.conformance.logs.taking import Ended, take
+from markstep.conformance.logs.taking import Ended
 from markstep.conformance.recording.hazards import Hazard
 from markstep.conformance.verdict import Verdict
 from markstep.spec.design import Design
+from markstep.spec.devices import Process
 from markstep.spec.invariants import Claim
 from markstep.spec.machine import AnyAction, names
 from markstep.spec.schedule import NotEnabledError, Observer, initial_state
@@ -190,23 +192,27 @@ class _Run:
 
     def __init__(self, log: RawLog, law: Design, verdict: LogVerdict) -> None:
         self.log, self.law, self.verdict = log, law, verdict
-        self.state: State = initial_state(log.header.initial_seed, log.header.spmd)
+        fresh = initial_state(log.header.initial_seed, log.header.spmd)
+        self.process = Process((fresh,) * log.header.devices_used)
         self.memory = Memory()
         self.given = 0
         """How many names of tensors the program has given out."""
 
     def explain(self, raw: RawStep) -> bool:
         """Take one step; False: the law predicts something else than the log shows."""
-        observed = seen(raw)
-        actions = reduce_step(raw, self.log.header, self.given, self.state.device.eager)
-        check_sizes(self.state, actions)
+        observed, states = seen(raw), self.process.states
+        _, device = device_of(raw, self.log.header)
+        actions = reduce_step(raw, self.log.header, self.given, states[0].device.eager)
+        for state in states:
+            check_sizes(state, actions)
         partition = Partition(raw) if self.log.header.spmd else None
-        ended = take(self.state, actions, self.law, self._observer(), partition=partition)
+        ended = take_step(self.process, device, actions, self.law, self._observer(), partition)
         check_values(ended.settled)
         table = predict(ended, raw, self.memory)
         self._note(ended)
         if differences := compare(table, observed):
-            found = candidates(ended, raw, observed, self.memory, self.law)
+            alone = len(states) == 1
+            found = candidates(ended, raw, observed, self.memory, self.law) if alone else ()
             place = (raw.step, raw.line, raw.action)
             self.verdict.unexplained = Unexplained(*place, ended, differences, found)
             return False
@@ -215,8 +221,10 @@ class _Run:
                 self._note_break(raw, broken)
         if "value.hex" in observed:
             self.verdict.keys.append((ended.key, str(observed["value.hex"])))
-        self.memory, self.state = self.memory.learn(table, ended), ended.settled
-        self.given = max([self.given, *self.state.tensors, *_made(actions)])
+        self.memory = self.memory.learn(table, ended)
+        self.process = Process(ended.all_settled, ended.home)
+        names = [name for state in ended.all_settled for name in state.tensors]
+        self.given = max([self.given, *names, *_made(actions)])
         return True
 
     def _observer(self) -> Observer:

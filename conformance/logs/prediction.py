@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from operator import itemgetter
 
 from markstep.conformance.logs.partition import text_of
 from markstep.conformance.logs.rawrecord import RawStep
@@ -68,7 +69,7 @@ class Memory:
         keys, shown = dict(self.keys), {}
         if "value.hash" in table:
             keys.setdefault(ended.key, len(keys) + 1)
-        for name, view in _views(ended.settled):
+        for name, view, _ in _views(ended):
             number = table.get(f"t{name}.handle")
             if view.buffer is not None and isinstance(number, int):
                 shown[view.buffer] = number
@@ -86,32 +87,37 @@ def predict(ended: Ended, raw: RawStep, memory: Memory) -> Table:
     if state.device.crashed:
         signal = "SIGABRT" if isinstance(ended.last, Download) else "SIGSEGV"
         return {"outcome": ErrorKind.CRASH, "signal": signal}
-    views = _views(state)
-    table: Table = {"tensors": tuple(f"t{name}" for name, _ in views)}
+    views = _views(ended)
+    table: Table = {"tensors": tuple(f"t{name}" for name, _, _ in views)}
     table["outcome"] = ended.returned.raised
     if ended.returned.raised == ErrorKind.NONE:
         table.update(_value(ended, memory))
     handles = _handles(views, memory)
-    for name, view in views:
-        fields = _tensor(state.record_of(name), view, handles)
+    for name, view, device in views:
+        fields = _tensor(ended.all_settled[device].record_of(name), view, handles)
         table.update((f"t{name}.{key}", value) for key, value in fields)
-    moved = _counters(ended.before, state)
+        if not view_is_void(view):
+            table[f"t{name}.device"] = f"CPU:{device}" if ended.went else None
+    moved = _counters(ended.all_before[0], ended.all_settled[0])
     table.update((f"counters.{name}", by) for name, by in moved.items())
-    table["seed"] = _moved_seed(ended.before, state)
-    table["seeds"] = None
+    table["seed"] = _moved_seed(ended.all_before[0], ended.all_settled[0])
+    table["seeds"] = _moved_seeds(ended)
     for shown in raw.transient:
         table[f"{shown}.transient"] = _was_placeholder(ended, shown)
     return table
 
 
-def _views(state: State) -> list[tuple[TensorName, TensorView]]:
-    return sorted(observe(state).items())
+def _views(ended: Ended) -> list[tuple[TensorName, TensorView, int]]:
+    """What each tensor shows, and its device."""
+    states = enumerate(ended.all_settled)
+    found = [(name, view, d) for d, state in states for name, view in observe(state).items()]
+    return sorted(found, key=itemgetter(0))
 
 
-def _handles(views: list[tuple[TensorName, TensorView]], memory: Memory) -> dict[int, int]:
+def _handles(views: list[tuple[TensorName, TensorView, int]], memory: Memory) -> dict[int, int]:
     """Buffers that are shown keep their numbers, others get the next ones."""
     handles, given = dict(memory.handles), memory.given_handles
-    for _, view in views:
+    for _, view, _ in views:
         if view.buffer is not None and view.buffer not in handles:
             given += 1
             handles[view.buffer] = given
@@ -121,9 +127,8 @@ def _handles(views: list[tuple[TensorName, TensorView]], memory: Memory) -> dict
 def _tensor(
     record: Record, view: TensorView, handles: dict[int, int]
 ) -> Iterator[tuple[str, object]]:
-    nothing = view.data == BufferStatus.NONE and view.ir == IrKind.NONE and not view.host
-    yield "void", nothing
-    if nothing:
+    yield "void", view_is_void(view)
+    if view_is_void(view):
         return
     yield from (("id", view.record), ("alias", view.alias), ("view", False), ("ir", _ir(record)))
     if view.sharding == Sharding.NONE:
@@ -134,7 +139,12 @@ def _tensor(
         yield "sharding", text_of(view.sharding, view.shape)
     yield "host", view.shape if view.host else None
     yield "sharding_spec", text_of(view.spec, view.shape)
-    yield from (("shape", view.shape), ("dtype", DTYPES[view.dtype]), ("device", None))
+    yield from (("shape", view.shape), ("dtype", DTYPES[view.dtype]))
+
+
+def view_is_void(view: TensorView) -> bool:
+    """Whether a tensor has nothing left."""
+    return view.data == BufferStatus.NONE and view.ir == IrKind.NONE and not view.host
 
 
 def _ir(record: Record) -> str | None:
@@ -154,6 +164,16 @@ def _moved_seed(before: State, after: State) -> int | None:
     """The running seed, if it is another one than before."""
     seed = _payload(after).running
     return seed if seed != _payload(before).running else None
+
+
+def _moved_seeds(ended: Ended) -> dict[str, int] | None:
+    """With several devices: the running seeds of all, if any is another one than before."""
+    if not ended.went:
+        return None
+    before, after = ([_payload(s).running for s in x] for x in (ended.came, ended.went))
+    if before == after:
+        return None
+    return {f"xla:{device}": seed for device, seed in enumerate(after)}
 
 
 def _payload(state: State) -> GraphPayload:

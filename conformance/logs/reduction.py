@@ -17,6 +17,7 @@ from markstep.conformance.logs.arguments import (
     Arguments,
     NotModelled,
     UnknownRecord,
+    device_of,
     dtype_named,
     sharding_spec,
 )
@@ -74,6 +75,7 @@ def reduce_step(
         raise NotModelled(f"action {step.action}: {NOT_MODELLED[step.action]}")
     if step.action not in REDUCTION:
         raise UnknownRecord(f"unknown action {json.shown(step.action)}")
+    step, _ = device_of(step, header)
     arguments = Arguments(step, header, given, eager)
     actions = REDUCTION[step.action].reduce(arguments)
     arguments.end()

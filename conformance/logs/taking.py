@@ -48,6 +48,21 @@ class Ended:
     """How executions ended during the step."""
     program: tuple[AnyAction, ...] = ()
     """The actions that were taken, and the end of the execution that the call did not wait for."""
+    came: tuple[State, ...] = ()
+    went: tuple[State, ...] = ()
+    """With several devices: the states of all of them before and after the step."""
+    home: int = 0
+    """The device that acted last."""
+
+    @property
+    def all_before(self) -> tuple[State, ...]:
+        """The state of each device before the step."""
+        return self.came or (self.before,)
+
+    @property
+    def all_settled(self) -> tuple[State, ...]:
+        """The state of each device after it."""
+        return self.went or (self.settled,)
 
 
 INPUT_IDS: dict[int, object] = {SCALAR_OWNER: ANYTHING, NO_OWNER: -127389}

@@ -1,8 +1,10 @@
 """The golden traces held to what is written down for each of their steps."""
 
 from markstep.conformance.show import show, tensor
+from markstep.conformance.suite.devices import Placed
 from markstep.conformance.suite.scenarios import SCENARIOS, Scenario, Step
 from markstep.spec.design import DESIGNS
+from markstep.spec.devices import perform_on, process
 from markstep.spec.machine import AnyAction
 from markstep.spec.observe import abstract_state, outcome
 from markstep.spec.rules.sync import Lookup
@@ -50,9 +52,31 @@ def mismatch(scenario: Scenario, design: str) -> str | None:
     return None
 
 
-def _differs(step: Step, design: str, state: State, notes: Notes) -> str | None:
+def misplaced(scenario: Placed, design: str) -> str | None:
+    """What of a golden trace of two devices is not as written under a design."""
+    both = process(2)
+    for device, step in scenario.steps:
+        notes = Notes()
+        after = perform_on(both, device, step.action, DESIGNS[design], notes.see)
+        if after is None:
+            return f"{show(step.action)}: is not enabled"
+        found = _differs(step, design, after.last, notes, after.states)
+        if found is not None:
+            return f"{show(step.action)}: {found}"
+        both = after
+    return None
+
+
+def _differs(
+    step: Step, design: str, state: State, notes: Notes, states_of: tuple[State, ...] = ()
+) -> str | None:
     states, error = step.expected(design)
-    found = [abstract_state(state, state.record_of(name)).value for name in sorted(state.tensors)]
+    shown = {
+        name: abstract_state(one, one.record_of(name)).value
+        for one in states_of or (state,)
+        for name in one.tensors
+    }
+    found = [shown[name] for name in sorted(shown)]
     ended = ErrorKind.NONE if isinstance(step.action, FailExecution) else outcome(state).error
     if (found, ended) != (states, error):
         return f"{' '.join(found)} ! {ended.value}, not {' '.join(states)} ! {error}"

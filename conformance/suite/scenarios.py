@@ -1,8 +1,8 @@
 """The golden traces: fifteen short programs with the state after every step, under two designs.
 
 They are those of semantics.md, Appendix D. Under `torch_xla_2_9` the law must reproduce the fault,
-step by step; under `sound` every tensor must keep its value. Traces that need more than one plain
-device are listed with the reason why they are not in this core; of some of them a part can be done.
+step by step; under `sound` every tensor must keep its value. Those of several devices are in
+`sharded.py` (SPMD mode) and `devices.py`.
 
 After each step the states of all tensors are given in order of their names, then the kind of error
 if the step raises.
@@ -251,15 +251,7 @@ EMPTY_LIST = Scenario(
         Step(v.Sync(()), "DATA"),
         Step(v.ReadOne(T0), "DATA", value=(2, 3, 4, 5)),
     ),
-    "tensors of two devices in one sync need a second device",
-)
-
-NOT_IN_THIS_CORE = (
-    Scenario(
-        "G14",
-        "One program, two devices",
-        left_out="there is one device",
-    ),
+    "tensors of two devices in one sync are in `devices`",
 )
 
 SCENARIOS: tuple[Scenario, ...] = (

@@ -1,14 +1,17 @@
 """The golden traces of semantics.md, Appendix D: the law under both designs, and the executor."""
 
+from dataclasses import replace
+
 import pytest
 
 from markstep.conformance.adapters.reference import ReferenceAdapter
 from markstep.conformance.claims import ClaimWatch, all_claims
 from markstep.conformance.lockstep.session import Counts, run_program
 from markstep.conformance.show import show, show_program
-from markstep.conformance.suite.golden import GOLDEN_DESIGNS, mismatch
+from markstep.conformance.suite.devices import PLACED, Placed
+from markstep.conformance.suite.golden import GOLDEN_DESIGNS, mismatch, misplaced
 from markstep.conformance.suite.regressions import REGRESSIONS
-from markstep.conformance.suite.scenarios import NOT_IN_THIS_CORE, SCENARIOS, Scenario
+from markstep.conformance.suite.scenarios import SCENARIOS, Scenario
 from markstep.conformance.suite.sharded import SHARDED
 from markstep.conformance.verdict import Verdict
 from markstep.spec.contract import lost_records
@@ -62,7 +65,19 @@ def test_a_fault_shows_only_where_a_hazard_is_named(scenario: Scenario) -> None:
     assert differs == bool(scenario.hazard) or scenario.id in harmless
 
 
-def test_all_fifteen_are_accounted_for_and_what_is_left_out_has_a_reason() -> None:
-    ids = {scenario.id for scenario in (*EVERY, *NOT_IN_THIS_CORE)}
+def test_all_fifteen_are_there_and_whole() -> None:
+    ids = {scenario.id for scenario in (*EVERY, *PLACED)}
     assert {f"G{number:02}" for number in range(1, 16)} <= ids
-    assert all(scenario.left_out and not scenario.steps for scenario in NOT_IN_THIS_CORE)
+    assert all(scenario.steps for scenario in EVERY)
+
+
+@each_design
+@pytest.mark.parametrize("scenario", PLACED, ids=lambda s: s.id)
+def test_every_step_on_two_devices_is_as_written(scenario: Placed, design: str) -> None:
+    assert misplaced(scenario, design) is None
+
+
+def test_a_step_on_two_devices_that_is_not_as_written_is_seen() -> None:
+    ((device, step), *others) = PLACED[0].steps
+    wrong = replace(PLACED[0], steps=((device, replace(step, sound="DATA")), *others))
+    assert "LEAF" in str(misplaced(wrong, "sound"))

@@ -107,7 +107,7 @@ def test_the_design_itself_can_be_said_to_explain_the_log() -> None:
 def test_one_bad_log_does_not_hide_the_others(tmp_path: Path) -> None:
     bad = tmp_path / "bad.jsonl.gz"
     bad.write_bytes(b"nothing")
-    other = write(tmp_path / "two.jsonl.gz", [header(devices_used=2)])
+    other = write(tmp_path / "two.jsonl.gz", [header(functionalization=False)])
     wrong = write(tmp_path / "wrong.jsonl.gz", with_tensor(lines_of(LOG), 4, "t1", alias=99))
     done: list[tuple[int, int | None]] = []
     report = monitor_logs(
@@ -120,7 +120,7 @@ def test_one_bad_log_does_not_hide_the_others(tmp_path: Path) -> None:
 
 
 def test_logs_that_are_only_unsupported_are_no_pass(tmp_path: Path) -> None:
-    other = write(tmp_path / "two.jsonl.gz", [header(devices_used=2)])
+    other = write(tmp_path / "two.jsonl.gz", [header(functionalization=False)])
     report = monitor([other], TORCH_XLA_2_9)
     assert report.verdict == Verdict.UNSUPPORTED
     assert report.exit_code == ExitCode.VACUOUS
@@ -147,7 +147,7 @@ def test_a_graph_too_deep_to_be_followed_is_unsupported(monkeypatch: pytest.Monk
     def too_deep(*_: object, **__: object) -> None:
         raise RecursionError
 
-    monkeypatch.setattr(logrun, "take", too_deep)
+    monkeypatch.setattr(logrun, "take_step", too_deep)
     verdict = monitor_log(LOG, TORCH_XLA_2_9)
     assert verdict.verdict == Verdict.UNSUPPORTED
     assert "a graph too deep to be followed" in str(verdict.error)

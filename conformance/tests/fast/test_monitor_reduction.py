@@ -142,7 +142,6 @@ def test_every_error_kind_but_those_of_other_designs_has_a_text() -> None:
         ErrorKind.CRASH,
         ErrorKind.UNMATERIALIZED,
         ErrorKind.PENDING_INPUT,
-        ErrorKind.BAD_ARGUMENT,
     }
     assert {row.kind for row in ERROR_TEXTS} == set(ErrorKind) - without_text
 
@@ -170,7 +169,7 @@ def refused(tmp_path: Path, lines: list[Any]) -> LogError:
     ("changes", "expected"),
     [
         ({"functionalization": False}, "header field functionalization = false is not modelled"),
-        ({"devices_used": 2}, "header field devices_used = 2 is not modelled yet"),
+        ({"devices_used": 3}, "header field devices_used = 3 is not modelled yet"),
         ({"env": {"XLA_USE_BF16": "1"}}, "header field env: 'XLA_USE_BF16=1' is not modelled yet"),
         ({"system": "other"}, "the system 'other 2.9.0' is not modelled yet; modelled: torch_xla"),
         ({"system_version": "2.8.0"}, "the system 'torch_xla 2.8.0' is not modelled yet"),

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from logfiles import LOGS, lines_of, name_of, write
 
+from markstep.conformance.logs.arguments import device_of
 from markstep.conformance.logs.errortexts import ERROR_TEXTS, kind_of_error
 from markstep.conformance.logs.monitor import monitor_log
 from markstep.conformance.logs.partition import Partition
@@ -20,10 +21,11 @@ from markstep.conformance.logs.rawlog import read_log
 from markstep.conformance.logs.rawrecord import Raised, parse_step
 from markstep.conformance.logs.recorded import ANYTHING, Table, compare, seen
 from markstep.conformance.logs.reduction import reduce_step
+from markstep.conformance.logs.several import take_step
 from markstep.conformance.logs.strictjson import FieldError
-from markstep.conformance.logs.taking import take
 from markstep.conformance.verdict import Verdict
 from markstep.spec.design import TORCH_XLA_2_9
+from markstep.spec.devices import Process
 from markstep.spec.schedule import initial_state
 from markstep.spec.vocabulary import ErrorKind
 
@@ -85,7 +87,7 @@ def _changes(step: dict[str, Any]) -> Iterator[tuple[str, list[Any], Any]]:
     for name in ("MarkStep", "CachedCompile", "ExecuteComputation", "EagerOpExecuteTime"):
         if name not in step["counters"]:
             yield "counter", ["counters", name], 1
-    yield "seed", ["seed"], step.get("seed", 7) + 1
+    yield "seed", ["seed"], (step.get("seed") or 7) + 1
     yield "seeds", ["seeds"], {"xla:0": 1}
     yield "transient", ["transient"], [*step.get("transient", ()), "t999"]
 
@@ -141,20 +143,25 @@ def _tensor(shows: dict[str, Any]) -> Iterator[tuple[str, list[Any], Any]]:
     yield "sharding_spec", ["sharding_spec"], "{manual}"
     yield "shape", ["shape"], [*shows["shape"], 1]
     yield "dtype", ["dtype"], "s32" if shows["dtype"] == "f32" else "f32"
+    if "device" in shows:
+        yield "device", ["device"], "CPU:1" if shows["device"] == "CPU:0" else "CPU:0"
 
 
 def predicted_steps(path: Path) -> Iterator[tuple[dict[str, Any], Table, int]]:
     """(line as JSON, table that the law predicts, number of the step) along a log."""
     log, lines = read_log(path), lines_of(path)
-    state, memory, given = initial_state(log.header.initial_seed, log.header.spmd), Memory(), 0
+    fresh = initial_state(log.header.initial_seed, log.header.spmd)
+    process, memory, given = Process((fresh,) * log.header.devices_used), Memory(), 0
     for raw, line in zip(log.steps, lines[1:], strict=True):
         actions = reduce_step(raw, log.header, given)
         partition = Partition(raw) if log.header.spmd else None
-        ended = take(state, actions, TORCH_XLA_2_9, partition=partition)
+        _, device = device_of(raw, log.header)
+        ended = take_step(process, device, actions, TORCH_XLA_2_9, None, partition)
         table = predict(ended, raw, memory)
         yield line, table, raw.step
-        memory, state = memory.learn(table, ended), ended.settled
-        given = max([given, *state.tensors, *(getattr(a, "out", 0) for a in actions)])
+        memory, process = memory.learn(table, ended), Process(ended.all_settled, ended.home)
+        names = [name for state in process.states for name in state.tensors]
+        given = max([given, *names, *(getattr(a, "out", 0) for a in actions)])
 
 
 def noticed(table: Table, lie: dict[str, Any], step: int) -> bool:
