@@ -76,7 +76,7 @@ def _stored(
 ) -> Program | None:
     """The program as the directory of programs has it, if there is one. What cannot be lowered is
     found out again where it is to be compiled."""
-    if ctx.stored is None or ctx.spmd or not ctx.allowed or ctx.mode != "xla":
+    if ctx.stored is None or ctx.spmd or not ctx.allowed or ctx.mode != "xla" or ctx.place:
         return None
     try:
         program = ctx.stored.find(key, lower_graph(graph, donors, pair(outputs, graph, donors)))
@@ -106,8 +106,8 @@ def _compile(
             mode = ctx.mode if ctx.mode_for is None else ctx.mode_for(key)
             if ctx.spmd:
                 return compile_partitioned(graph, donors, aliases, mode, ctx.devices)
-            program = None if ctx.stored is None else ctx.stored.compile(key)
-            return program or compile_graph(graph, donors, aliases, mode)
+            program = None if ctx.stored is None or ctx.place else ctx.stored.compile(key)
+            return program or compile_graph(graph, donors, aliases, mode, ctx.place)
     except Exception as cause:
         of = names(record.id for record in outputs)
         text = f"a program of {len(graph.nodes)} nodes, for {of}, does not compile: {cause}"

@@ -86,7 +86,8 @@ class Context:
     """The state of one device. ``lock`` guards everything in it; ``idle`` is told of each end.
 
     ``running`` is the execution that owns the device, if any (torch_xla's device locker).
-    ``spmd``: programs run on all of ``devices``, which are known from then on.
+    ``spmd``: programs run on all of ``devices``, which are known from then on. Without it they run
+    on ``place``; None: the first device.
     """
 
     def __init__(
@@ -105,6 +106,7 @@ class Context:
         self.wanted_devices = devices
         self.spmd = False
         self.devices: tuple[jax.Device, ...] = ()
+        self.place: jax.Device | None = None
         self.last_program: Program | None = None
         self.created = 0
         self.live: dict[ReferenceType[Record], None] = {}

@@ -118,7 +118,7 @@ def _claim(ctx: Context, execution: Execution) -> bool:
 def _run_to_end(ctx: Context, execution: Execution) -> None:
     try:
         with ctx.metrics.timed(execution.timer):
-            results = execution.run()
+            results = execution.run(ctx.place)
     except BaseException as cause:
         _settle_surely(ctx, execution, (), cause)
         # an interrupt is not a failure of the program: whoever pressed the key is told as usual

@@ -5,6 +5,8 @@ Source: LazyGraphExecutor::Async, XLAGraphExecutor::Async; semantics.md §1.9.
 
 from collections.abc import Sequence
 
+import jax
+
 from markstep.impl.aval import Array
 from markstep.impl.errors import Failure
 from markstep.impl.lower import Program
@@ -69,8 +71,8 @@ class Execution:
         self.sure_to_fail = False
         self.timer = ""
 
-    def run(self) -> Sequence[Array]:
-        """The results, computed to the end. Raises whatever the program raises."""
+    def run(self, place: jax.Device | None = None) -> Sequence[Array]:
+        """The results, computed to the end on a device. Raises whatever the program raises."""
         if self.sure_to_fail:
             raise InjectedFailure("the execution was made to fail")
-        return self.program.run(self.arguments)
+        return self.program.on(place)(self.arguments)

@@ -23,6 +23,7 @@ from markstep.impl import (
 )
 from markstep.impl.aval import Aval, HostArray, aval_of, element_type, host_array, lengths
 from markstep.impl.context import Context, Inject, InlineScalars
+from markstep.impl.devices import DeviceCalls
 from markstep.impl.errors import bad_argument
 from markstep.impl.function import apply_function, function_op
 from markstep.impl.graph import Key
@@ -38,7 +39,7 @@ from markstep.impl.table import TABLE, named
 from markstep.impl.tensors import Tensor
 
 
-class Executor(ProgramCalls, SpmdCalls, Inquiry):
+class Executor(ProgramCalls, SpmdCalls, DeviceCalls, Inquiry):
     """A lazy executor for one device, or for several that work as one (``use_spmd``).
 
     ``compile_mode``: "xla" compiles each graph to one program; "interpret" runs the same graph

@@ -25,7 +25,9 @@ def to_device(ctx: Context, array: HostArray, layout: Layout | None = None) -> A
             return _to_devices(ctx, array, layout or REPLICATED)
         ctx.count("CreateDataHandles")
         _count_bytes(ctx, array.nbytes)
-        return array.copy() if ctx.mode == "interpret" else upload(array).block_until_ready()
+        if ctx.mode == "interpret":
+            return array.copy()
+        return upload(array, ctx.place).block_until_ready()
 
 
 def _count_bytes(ctx: Context, size: int) -> None:

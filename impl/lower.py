@@ -5,7 +5,7 @@ Source: LoweringContext, XLAGraphExecutor::Compile; semantics.md §3 (62), §8.2
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal, TypeAlias
 
 import jax
@@ -26,22 +26,40 @@ Step: TypeAlias = tuple[Callable[..., Any], tuple[int, ...]]
 """A function with the positions of its operands among the parameters and earlier results."""
 
 
+Run: TypeAlias = Callable[[Sequence[Buffer]], Sequence[Array]]
+"""Runs a program: the buffers of its parameters in, fresh results out."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Program:
     """A compiled graph. ``run`` maps the buffers of its parameters to fresh results.
 
     ``mode`` says how it was compiled, ``layouts`` and ``shapes`` how its results lie if
     it runs on several devices. It holds no buffer and no node: programs outlive both.
+    ``place`` is the device that it was compiled for (None: the first one), ``elsewhere`` gives what
+    runs on another one: XLA compiles for one device.
     """
 
     mode: CompileMode
-    run: Callable[[Sequence[Buffer]], Sequence[Array]]
+    run: Run
     layouts: Sequence[Layout] = field(default=())
     shapes: Sequence[tuple[int, ...]] = field(default=())
+    place: jax.Device | None = None
+    elsewhere: Callable[[jax.Device | None], Run] | None = None
+
+    def on(self, place: jax.Device | None) -> Run:
+        """What runs on a device."""
+        if place is self.place or self.elsewhere is None:
+            return self.run
+        return self.elsewhere(place)
 
 
 def compile_graph(
-    graph: Graph, donors: Sequence[int], aliases: Sequence[Alias], mode: CompileMode
+    graph: Graph,
+    donors: Sequence[int],
+    aliases: Sequence[Alias],
+    mode: CompileMode,
+    place: jax.Device | None = None,
 ) -> Program:
     """Compile for parameters of these shapes, giving ``donors`` away. Raises what JAX raises.
 
@@ -49,7 +67,7 @@ def compile_graph(
     """
     if mode == "interpret":
         return Program(mode, interpreted(graph))
-    lowered = lower_graph(graph, donors, aliases)
+    lowered = lower_graph(graph, donors, aliases, place)
     return lowered.program(lowered.stages.compile())
 
 
@@ -67,9 +85,25 @@ class Lowered:
     donates: bool
     portable: bool
     """Nothing in it is of this process: it does not call Python."""
+    lower: Callable[[jax.Device | None], Any]
+    """The stages for a device."""
+    device: jax.Device | None
 
     def program(self, compiled: Any) -> Program:
         """The program, once it is compiled or was found."""
+        runs: dict[jax.Device | None, Run] = {}
+        bare = replace(self, stages=None)  # the text of the program is not kept
+
+        def elsewhere(device: jax.Device | None) -> Run:
+            if device not in runs:
+                runs[device] = bare.run_by(bare.lower(device).compile(), device)
+            return runs[device]
+
+        run = self.run_by(compiled, self.device)
+        return Program("xla", run, place=self.device, elsewhere=elsewhere)
+
+    def run_by(self, compiled: Any, device: jax.Device | None) -> Run:
+        """What runs a compiled program on its device."""
         arguments, place = self.arguments, self.place
         size = memory.needed(compiled) if self.donates else 0
 
@@ -77,16 +111,21 @@ class Lowered:
             memory.require(size)
             values = [parameters[number].value for number in arguments]
             if np.ndarray in map(type, values):
-                values = [_on_device(parameters[number]) for number in arguments]
+                values = [_on_device(parameters[number], device) for number in arguments]
             given: list[jax.Array] = compiled(*values)
             # the results of one execution become ready, or fail, together: one speaks for all
             given[0].block_until_ready()
             return [given[number] for number in place]
 
-        return Program("xla", run)
+        return run
 
 
-def lower_graph(graph: Graph, donors: Sequence[int], aliases: Sequence[Alias]) -> Lowered:
+def lower_graph(
+    graph: Graph,
+    donors: Sequence[int],
+    aliases: Sequence[Alias],
+    device: jax.Device | None = None,
+) -> Lowered:
     """One XLA program.
 
     JAX pairs donors with results by their order alone, and a wrong pair costs a copy: so paired
@@ -99,9 +138,14 @@ def lower_graph(graph: Graph, donors: Sequence[int], aliases: Sequence[Alias]) -
     consumed = [place for place, number in enumerate(arguments) if number in donated]
     jitted = jax.jit(_body(graph, arguments, results), donate_argnums=consumed, keep_unused=True)
     avals = [graph.parameters[number].aval for number in arguments]
-    stages = jitted.lower(*[aval.struct() for aval in avals])
+    structs = [aval.struct() for aval in avals]
+
+    def lower(device: jax.Device | None) -> Any:
+        with jax.default_device(device):
+            return jitted.lower(*structs)
+
     place = [results.index(number) for number in range(len(results))]
-    return Lowered(stages, arguments, place, bool(donated), portable)
+    return Lowered(lower(device), arguments, place, bool(donated), portable, lower, device)
 
 
 def _body(graph: Graph, arguments: list[int], results: list[int]) -> Callable[..., Any]:
@@ -196,11 +240,11 @@ def usable(graph: Graph, donors: Sequence[int], aliases: Sequence[Alias]) -> set
     return found
 
 
-def _on_device(buffer: Buffer) -> jax.Array:
+def _on_device(buffer: Buffer, device: jax.Device | None) -> jax.Array:
     """The contents as a device array; numpy contents (interpreted programs) are moved there."""
     value = buffer.value
     if type(value) is np.ndarray:
-        value = buffer.value = upload(value).block_until_ready()
+        value = buffer.value = upload(value, device).block_until_ready()
     return value  # type: ignore[return-value]
 
 
@@ -218,13 +262,13 @@ def cut_off(value: Any, shape: tuple[int, ...]) -> Any:
     return value if value.shape == shape else value[tuple(map(slice, shape))]
 
 
-def upload(array: Any) -> jax.Array:
-    """Host to the first device, into memory of the device's own.
+def upload(array: Any, device: jax.Device | None = None) -> jax.Array:
+    """Host to a device, the first one if none is given, into memory of the device's own.
 
     ``device_put`` shares aligned numpy memory on CPU even when told not to (JAX 0.10); such a
     buffer cannot be reused by a program that it is donated to.
     """
-    return jnp.array(array, copy=True)
+    return jnp.array(array, copy=True) if device is None else upload_to(array, device)
 
 
 def upload_to(array: HostArray, device: jax.Device) -> jax.Array:

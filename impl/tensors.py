@@ -113,6 +113,8 @@ class Tensor(Operators):
         """Take over the value of another tensor, or host data; shape and dtype must agree."""
         ctx = self.context
         if isinstance(source, Tensor):
+            if source.context is not ctx and source.context.cache is ctx.cache:
+                return self._copy_from_elsewhere(source)
             given = own(ctx, source)
             with ctx.lock:
                 trace.copy_into(ctx, self.record, given)
@@ -121,6 +123,12 @@ class Tensor(Operators):
         with ctx.lock:
             trace.copy_from_host(ctx, self.record, array, to_device_now=upload)
         return self
+
+    def _copy_from_elsewhere(self, source: "Tensor") -> Self:
+        """From another device of the process: through the host, where the data stay until they are
+        needed. Source: XLANativeFunctions::_copy_from."""
+        trace.require(source.record.aval, self.record.aval)
+        return self.copy_(read_one(source.context, source.record), upload=False)
 
     # -- other tensors of the same value ------------------------------------------------------
 
