@@ -13,6 +13,7 @@ from actions_page import actions_page
 from claims_page import claims_page, rules_page
 from designs_page import designs_page
 from reduction_page import reduction_page
+from status_page import status_page
 
 from capabilities_page import capabilities_page
 from cli_page import cli_page
@@ -64,6 +65,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "explanation/cpp-map.md": cpp_page,
     "tutorial/lost-value.svg": lost_value,
     "reference/zoo.md": zoo_page,
+    "reference/status.md": status_page,
     "reference/protocol.schema.json": protocol_schema,
 }
 

@@ -63,8 +63,8 @@ LEFT_OUT: dict[str, str] = {
     "itself is in the key contradicts I48",
     "I51": "the auxiliary maps of graphs and shapes are not modelled",
     "I53": "logging is not modelled",
-    "I55": "there is one device",
-    "I68": "there is one device",
+    "I55": "a call is of one state, and each device has its own (spec/devices.py)",
+    "I68": "a call takes the lock of one device; calls come one at a time",
     "I81": "a key is made without looking at the values of leaves: it has no other input",
 }
 """Invariants of semantics.md §6 that are no claims of this core, and why."""
