@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from operator import attrgetter
 from typing import Final, Literal, TypeAlias
-from weakref import ReferenceType, ref
+from weakref import ReferenceType, WeakSet, ref
 
 import jax
 
@@ -87,7 +87,8 @@ class Context:
 
     ``running`` is the execution that owns the device, if any (torch_xla's device locker).
     ``spmd``: programs run on all of ``devices``, which are known from then on. Without it they run
-    on ``place``; None: the first device.
+    on ``place``; None: the first device. ``family``: the devices of the process that are in use;
+    they share programs and switches.
     """
 
     def __init__(
@@ -107,6 +108,7 @@ class Context:
         self.spmd = False
         self.devices: tuple[jax.Device, ...] = ()
         self.place: jax.Device | None = None
+        self.family: WeakSet[Context] = WeakSet((self,))
         self.last_program: Program | None = None
         self.created = 0
         self.live: dict[ReferenceType[Record], None] = {}

@@ -43,10 +43,12 @@ def beside(ctx: Context, number: int) -> Context:
         what = f"there is no device {number}: JAX has {len(present)}"
         raise bad_argument(f"{what} (on a CPU, set {flag} before JAX starts)")
     other = Context(ctx.mode, ctx.manual, ctx.cache.capacity, ctx.inline_scalars)
-    other.place = present[number]
+    other.place = present[number] if number else None  # None is what runs on the first one
     # one lock for what is traced and looked up; executions of two devices run at once all the same
     other.lock, other.idle = ctx.lock, threading.Condition(ctx.lock)
-    other.cache, other.patterns, other.stored = ctx.cache, ctx.patterns, ctx.stored
-    other.compilations, other.mode_for = ctx.compilations, ctx.mode_for
+    other.cache, other.patterns, other.compilations = ctx.cache, ctx.patterns, ctx.compilations
+    other.mode_for = ctx.mode_for
     other.allowed, other.donor_config, other.eager = ctx.allowed, ctx.donor_config, ctx.eager
+    other.family = ctx.family
+    other.family.add(other)
     return other

@@ -228,11 +228,13 @@ class Executor(ProgramCalls, SpmdCalls, DeviceCalls, Inquiry):
 
     def set_donor_config(self, flag: bool = True) -> None:
         """Honour the marks of ``set_donation`` also where ``sync`` is off."""
-        self._ctx.donor_config = flag
+        for ctx in self._ctx.family:
+            ctx.donor_config = flag
 
     def allow_execution(self, flag: bool = True) -> None:
         """Permit or forbid compilation and execution: a forbidden one raises REFUSED."""
-        self._ctx.allowed = flag
+        for ctx in self._ctx.family:
+            ctx.allowed = flag
 
     def set_eager(self, flag: bool = True) -> None:
         """Run each operation as soon as it is traced, or only when its result is needed. Not on
@@ -240,7 +242,8 @@ class Executor(ProgramCalls, SpmdCalls, DeviceCalls, Inquiry):
         with self._ctx.lock:
             if flag and self._ctx.spmd:
                 raise bad_argument("programs run on several devices: eager mode is for one")
-            self._ctx.eager = flag
+            for ctx in self._ctx.family:
+                ctx.eager = flag
 
     def set_seed(self, seed: int) -> None:
         """The seed of this step, 64 bits; the seeds of later steps follow from it."""

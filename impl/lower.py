@@ -36,22 +36,22 @@ class Program:
 
     ``mode`` says how it was compiled, ``layouts`` and ``shapes`` how its results lie if
     it runs on several devices. It holds no buffer and no node: programs outlive both.
-    ``place`` is the device that it was compiled for (None: the first one), ``elsewhere`` gives what
-    runs on another one: XLA compiles for one device.
+    ``device`` is the one that it was compiled for (None: the first), ``elsewhere`` gives what runs
+    on another: XLA compiles for one device.
     """
 
     mode: CompileMode
     run: Run
     layouts: Sequence[Layout] = field(default=())
     shapes: Sequence[tuple[int, ...]] = field(default=())
-    place: jax.Device | None = None
+    device: jax.Device | None = None
     elsewhere: Callable[[jax.Device | None], Run] | None = None
 
-    def on(self, place: jax.Device | None) -> Run:
+    def on(self, device: jax.Device | None) -> Run:
         """What runs on a device."""
-        if place is self.place or self.elsewhere is None:
+        if device is self.device or self.elsewhere is None:
             return self.run
-        return self.elsewhere(place)
+        return self.elsewhere(device)
 
 
 def compile_graph(
@@ -100,7 +100,7 @@ class Lowered:
             return runs[device]
 
         run = self.run_by(compiled, self.device)
-        return Program("xla", run, place=self.device, elsewhere=elsewhere)
+        return Program("xla", run, device=self.device, elsewhere=elsewhere)
 
     def run_by(self, compiled: Any, device: jax.Device | None) -> Run:
         """What runs a compiled program on its device."""

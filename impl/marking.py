@@ -34,6 +34,8 @@ def use_spmd(ctx: Context) -> None:
         return
     if ctx.eager:
         raise bad_argument("eager mode is on: it does not go together with several devices")
+    if len(ctx.family) > 1:
+        raise bad_argument("on_device() was called: its executors work apart from each other")
     present = jax.local_devices()
     wanted = ctx.wanted_devices or len(present)
     if wanted > len(present):

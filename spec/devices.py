@@ -21,13 +21,13 @@ from markstep.spec.vocabulary import ErrorKind, TensorName
 Part: TypeAlias = tuple[int, Callable[[object], v.Action]]
 """The device that does it, and what it does, given the value of the part before it."""
 
+Take: TypeAlias = Callable[[int, State, v.Action], tuple[State, State] | None]
+"""How a device takes its part: the states when the call returned and when it had ended for good;
+none where it is not enabled."""
+
 SHARED = ("next_record_id", "next_execution_id")
 SWITCHES = ("donor_config", "allow_execution", "eager", "crashed")
 """Fields of the state and of its device that belong to the process."""
-OF_ALL = (v.WaitDevice,)
-"""Actions that every device does in turn."""
-OF_LIVE = (v.SyncLive,)
-"""Actions that can be asked of all devices at once, where tensors live."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,10 +52,9 @@ class Process:
         return Process(tuple(states), device)
 
 
-def process(devices: int, seed: int | None = None) -> Process:
-    """A fresh process with real payloads."""
-    made = (initial_state() if seed is None else initial_state(seed) for _ in range(devices))
-    return Process(tuple(made))
+def process(devices: int, fresh: State | None = None) -> Process:
+    """A fresh process: each device in the given state, or in that with a real payload."""
+    return Process((fresh or initial_state(),) * devices)
 
 
 def carried(source: State, target: State) -> State:
@@ -80,14 +79,15 @@ def parts(process: Process, device: int | None, action: v.Action) -> tuple[Part,
     first one, or all of them where an action can be about all.
 
     Empty: the call is refused, because its tensors are not on one device (C++: CollectSyncTensors
-    demands a unique device) or, for an op, because no program can compute it.
+    demands a unique device) or, for an op, because no program can compute it. That is so under
+    every design, though torch_xla traces such an op and dies when it is evaluated (finding F07).
     """
     found = homes(process, action)
     if len(found) > 1:
         return across(process, action) if isinstance(action, v.CopyInto) else ()
-    if isinstance(action, OF_ALL):
+    if isinstance(action, v.WaitDevice):
         return tuple((d, lambda _: action) for d in range(len(process.states)))
-    if isinstance(action, OF_LIVE) and device is None:
+    if isinstance(action, v.SyncLive) and device is None:
         live = [d for d, state in enumerate(process.states) if state.tensors] or [0]
         return ((live[0], lambda _: action),) if len(live) == 1 else ()
     (home,) = found or (device or 0,)
@@ -110,6 +110,27 @@ def _nested(value: object) -> v.Nested:
     return value
 
 
+def act(process: Process, device: int | None, action: v.Action, take: Take) -> Process | None:
+    """The process after an action, up to the first part that raises; None: it is not enabled.
+
+    What is refused raises BAD_ARGUMENT and changes nothing.
+    """
+    todo, value = parts(process, device, action), None
+    if not todo:
+        refused = process.last.draft()
+        refused.raised, refused.value = ErrorKind.BAD_ARGUMENT, None
+        return process.after(process.acted, refused)
+    for number, do in todo:
+        taken = take(number, process.states[number], do(value))
+        if taken is None:
+            return None
+        returned, after = taken
+        process, value = process.after(number, after), returned.value
+        if returned.raised != ErrorKind.NONE:
+            break
+    return process
+
+
 def perform_on(
     process: Process,
     device: int | None,
@@ -117,20 +138,10 @@ def perform_on(
     design: Design,
     observer: Observer | None = None,
 ) -> Process | None:
-    """The process after an action, up to the first part that raises; None: it is not enabled.
+    """As `act`, by whole calls."""
 
-    What is refused raises BAD_ARGUMENT and changes nothing.
-    """
-    todo, value = parts(process, device, action), None
-    if not todo:
-        refused = process.states[process.acted].draft()
-        refused.raised, refused.value = ErrorKind.BAD_ARGUMENT, None
-        return process.after(process.acted, refused)
-    for number, do in todo:
-        after = perform(process.states[number], do(value), design, observer)
-        if after is None:
-            return None
-        process, value = process.after(number, after), after.value
-        if after.raised != ErrorKind.NONE:
-            break
-    return process
+    def take(_: int, state: State, part: v.Action) -> tuple[State, State] | None:
+        after = perform(state, part, design, observer)
+        return None if after is None else (after, after)
+
+    return act(process, device, action, take)

@@ -15,7 +15,7 @@ from multiprocessing import get_context
 from pathlib import Path
 
 from markstep.conformance.exit_codes import ExitCode
-from markstep.conformance.fuzzing.campaign import Progress, limit_memory, whole_campaign
+from markstep.conformance.fuzzing.campaign import Outcome, campaign_of, limit_memory
 from markstep.conformance.fuzzing.readers import READERS
 
 
@@ -31,7 +31,7 @@ def main(arguments: Sequence[str] | None = None) -> ExitCode:
     parser.add_argument("--out", type=Path, default=Path("markstep-out"))
     given = parser.parse_args(arguments)
     chosen = given.reader or names
-    run = partial(whole_campaign, inputs=given.inputs, seed=given.seed, first=given.first)
+    run = partial(campaign_of, inputs=given.inputs, seed=given.seed, first=given.first)
     context = get_context("forkserver")
     with ProcessPoolExecutor(given.processes, context, initializer=limit_memory) as pool:
         ends = zip(chosen, pool.map(run, chosen), strict=True)
@@ -39,7 +39,7 @@ def main(arguments: Sequence[str] | None = None) -> ExitCode:
     return ExitCode.CONFORMS if all(results) else ExitCode.VIOLATES
 
 
-def report(name: str, last: Progress, out: Path) -> bool:
+def report(name: str, last: Outcome, out: Path) -> bool:
     """Print what became of one reader; whether it withstood everything."""
     refused = last.inputs - last.read
     rate = last.inputs / max(last.seconds, 1e-9)

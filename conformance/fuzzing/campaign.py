@@ -1,7 +1,6 @@
 """Very many damaged inputs for one reader; the first that it does not withstand is the result."""
 
 import resource
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
@@ -19,7 +18,6 @@ MEMORY: Final = 1 << 30
 QUICK: Final = Path("/dev/shm")
 """Files there are never written to a disk."""
 STATM: Final = Path("/proc/self/statm")
-BATCH: Final = 2000
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +32,7 @@ class Found:
 
 
 @dataclass(slots=True)
-class Progress:
+class Outcome:
     """``read``: inputs that were valid all the same; the others were refused as they should be."""
 
     inputs: int = 0
@@ -43,32 +41,29 @@ class Progress:
     found: Found | None = None
 
 
-def campaign(reader: Reader, inputs: int, seed: int, first: int = 0) -> Iterator[Progress]:
-    """Damage and read; how far it is, now and then, and at the end."""
+def campaign(reader: Reader, inputs: int, seed: int, first: int = 0) -> Outcome:
+    """Damage and read, so many times or until the reader does not withstand."""
     examples = reader.examples()
-    progress, started = Progress(), monotonic()
+    outcome, started = Outcome(), monotonic()
     quick = QUICK if QUICK.is_dir() else None
     with TemporaryDirectory(prefix="markstep-fuzzing-", dir=quick) as folder:
         path = Path(folder) / "input"
         for number in range(first, first + inputs):
             data = made(reader, examples, seed, number)
             path.write_bytes(data)
-            what = withstands(reader, path, progress)
-            progress.inputs += 1
-            progress.seconds = monotonic() - started
+            what = withstands(reader, path, outcome)
+            outcome.inputs += 1
             if what:
-                progress.found = Found(reader.name, number, data, what)
+                outcome.found = Found(reader.name, number, data, what)
                 break
-            if progress.inputs % BATCH == 0:
-                yield progress
-    yield progress
+    outcome.seconds = monotonic() - started
+    return outcome
 
 
-def whole_campaign(name: str, inputs: int, seed: int, first: int) -> Progress:
-    """That of the reader of a name, to the end; for a process of its own."""
+def campaign_of(name: str, inputs: int, seed: int, first: int) -> Outcome:
+    """That of the reader of a name; for a process of its own."""
     reader = next(reader for reader in READERS if reader.name == name)
-    *_, last = campaign(reader, inputs, seed, first)
-    return last
+    return campaign(reader, inputs, seed, first)
 
 
 def made(reader: Reader, examples: list[bytes], seed: int, number: int) -> bytes:
@@ -78,12 +73,12 @@ def made(reader: Reader, examples: list[bytes], seed: int, number: int) -> bytes
     return reader.sealed(data) if reader.sealed and random.random() < 0.7 else data
 
 
-def withstands(reader: Reader, path: Path, progress: Progress) -> str:
+def withstands(reader: Reader, path: Path, outcome: Outcome) -> str:
     """What the reader does that it may not; empty if it reads or refuses."""
     try:
         with watched(PATIENCE_S):
             reader.read(path)
-        progress.read += 1
+        outcome.read += 1
     except reader.refuses as refusal:
         return "" if str(refusal) else "it refuses without a word"
     except (Forbidden, TooLong) as wrong:

@@ -103,8 +103,7 @@ def _elsewhere(random: Random, whole: Any) -> Any:
     if what == 0:
         del holder[key]
     elif what == 1:
-        holder[key] = random.choice(list(_holders(whole)))
-        return json.loads(json.dumps(whole)) if holder[key] is not holder else whole
+        holder[key] = random.choice(holders)  # a ring has no JSON: that is another damage then
     elif what == 2 and isinstance(holder, dict):
         holder[random.choice(("", "x", "action", "__proto__", f"{key}s"))] = holder.pop(key)
     elif what == 3 and isinstance(holder, list):

@@ -33,7 +33,7 @@ from markstep.conformance.logs.taking import Ended
 from markstep.conformance.recording.hazards import Hazard
 from markstep.conformance.verdict import Verdict
 from markstep.spec.design import Design
-from markstep.spec.devices import Process
+from markstep.spec.devices import Process, process
 from markstep.spec.invariants import Claim
 from markstep.spec.machine import AnyAction, names
 from markstep.spec.schedule import NotEnabledError, Observer, initial_state
@@ -193,7 +193,7 @@ class _Run:
     def __init__(self, log: RawLog, law: Design, verdict: LogVerdict) -> None:
         self.log, self.law, self.verdict = log, law, verdict
         fresh = initial_state(log.header.initial_seed, log.header.spmd)
-        self.process = Process((fresh,) * log.header.devices_used)
+        self.process = process(log.header.devices_used, fresh)
         self.memory = Memory()
         self.given = 0
         """How many names of tensors the program has given out."""

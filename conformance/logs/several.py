@@ -6,10 +6,10 @@ from markstep.conformance.logs.arguments import NotModelled
 from markstep.conformance.logs.partition import Partition
 from markstep.conformance.logs.taking import Ended, take
 from markstep.spec.design import Design
-from markstep.spec.devices import Process, homes, parts
+from markstep.spec.devices import Process, act, homes
 from markstep.spec.schedule import Observer
 from markstep.spec.state import State
-from markstep.spec.vocabulary import Action, Apply, AssignInPlace, ErrorKind
+from markstep.spec.vocabulary import Action, Apply, AssignInPlace
 
 
 def take_step(
@@ -23,20 +23,18 @@ def take_step(
     """Take the actions of a step where its tensors are."""
     if len(process.states) == 1:
         return take(process.states[0], actions, law, observer, partition=partition)
-    came = process.states
-    todo = parts(process, device, actions[0])
-    if not todo:
-        return refused(process, actions)
-    ended, value = list[Ended](), None
-    for number, do in todo:
-        first = do(value)
-        step = take(process.states[number], (first, *actions[1:]), law, observer)
-        process = process.after(number, step.settled)
-        ended.append(replace(step, came=came, went=process.states, home=number))
-        value = step.returned.value
-        if step.returned.raised != ErrorKind.NONE:
-            break
-    return together(ended)
+    check_operands(process, actions[0])
+    ended: list[Ended] = []
+
+    def part(_: int, state: State, first: Action) -> tuple[State, State]:
+        ended.append(take(state, (first, *actions[1:]), law, observer))
+        return ended[-1].returned, ended[-1].settled
+
+    after = act(process, device, actions[0], part)
+    assert after is not None  # `take` raises where an action is not enabled
+    if not ended:  # refused: an error, and nothing has changed
+        ended = [Ended(actions, process.last, after.last, after.last, program=actions)]
+    return replace(together(ended), came=process.states, went=after.states, home=after.acted)
 
 
 def together(ended: list[Ended]) -> Ended:
@@ -49,18 +47,9 @@ def together(ended: list[Ended]) -> Ended:
     )
 
 
-def refused(process: Process, actions: tuple[Action, ...]) -> Ended:
-    """A call whose tensors are on two devices: an error, and nothing has changed."""
-    if isinstance(actions[0], Apply | AssignInPlace):
-        where = " and ".join(f"CPU:{device}" for device in homes(process, actions[0]))
+def check_operands(process: Process, action: Action) -> None:
+    """Raises NotModelled for an op whose operands are on two devices: torch_xla traces it."""
+    found = homes(process, action)
+    if isinstance(action, Apply | AssignInPlace) and len(found) > 1:
+        where = " and ".join(f"CPU:{device}" for device in found)
         raise NotModelled(f"an op whose operands are on {where} is not modelled yet")
-    state = raising(process.last)
-    states = process.states
-    return Ended(actions, process.last, state, state, program=actions, came=states, went=states)
-
-
-def raising(state: State) -> State:
-    """The state after a call that was refused."""
-    after = state.draft()
-    after.raised, after.value = ErrorKind.BAD_ARGUMENT, None
-    return after

@@ -198,15 +198,18 @@ import threading, time
 import jax, jax.numpy as jnp
 from markstep.conformance.cli.interrupts import end
 
-begun = threading.Event()
+begun = threading.Barrier(9)
 
 def compile_for_ever():
+    jax.jit(jnp.sin)(1.0)
+    begun.wait()
     while True:
         jax.jit(lambda x: sum(jnp.sin(x + i) for i in range(30)))(1.0)
-        begun.set()
 
-threading.Thread(target=compile_for_ever, daemon=True).start()
+for _ in range(8):
+    threading.Thread(target=compile_for_ever, daemon=True).start()
 begun.wait()
+time.sleep(0.2)
 end(7)
 """
 

@@ -113,3 +113,25 @@ def test_in_spmd_mode_there_is_no_second_device() -> None:
     executor.use_spmd()
     with pytest.raises(ExecutorError, match="work as one"):
         executor.on_device(SECOND)
+
+
+def test_spmd_mode_is_refused_where_devices_work_apart(pair: Any) -> None:
+    with pytest.raises(ExecutorError, match="work apart"):
+        pair[0].use_spmd()
+    assert pair[0].tensor([1.0]).numpy().tolist() == [1]
+
+
+def test_the_switches_are_those_of_the_process(pair: Any) -> None:
+    pair[1].allow_execution(False)
+    with pytest.raises(ExecutorError, match="compiled or executed"):
+        pair[0].sync([pair[0].tensor([1.0]) + 1])
+    pair[0].allow_execution(True)
+    pair[0].set_eager(True)
+    assert (pair[1].tensor([1.0]) + 1).record.ir is None
+
+
+def test_the_first_device_by_its_number_compiles_nothing_anew() -> None:
+    first = Executor("xla")
+    again = first.on_device(0)
+    assert [(one.tensor([1.0]) * 3).numpy().tolist() for one in (first, again)] == [[3], [3]]
+    assert (again.counters["UncachedCompile"], again.counters["CachedCompile"]) == (0, 1)

@@ -25,7 +25,7 @@ from markstep.conformance.logs.several import take_step
 from markstep.conformance.logs.strictjson import FieldError
 from markstep.conformance.verdict import Verdict
 from markstep.spec.design import TORCH_XLA_2_9
-from markstep.spec.devices import Process
+from markstep.spec.devices import Process, process
 from markstep.spec.schedule import initial_state
 from markstep.spec.vocabulary import ErrorKind
 
@@ -151,16 +151,16 @@ def predicted_steps(path: Path) -> Iterator[tuple[dict[str, Any], Table, int]]:
     """(line as JSON, table that the law predicts, number of the step) along a log."""
     log, lines = read_log(path), lines_of(path)
     fresh = initial_state(log.header.initial_seed, log.header.spmd)
-    process, memory, given = Process((fresh,) * log.header.devices_used), Memory(), 0
+    devices, memory, given = process(log.header.devices_used, fresh), Memory(), 0
     for raw, line in zip(log.steps, lines[1:], strict=True):
         actions = reduce_step(raw, log.header, given)
         partition = Partition(raw) if log.header.spmd else None
         _, device = device_of(raw, log.header)
-        ended = take_step(process, device, actions, TORCH_XLA_2_9, None, partition)
+        ended = take_step(devices, device, actions, TORCH_XLA_2_9, None, partition)
         table = predict(ended, raw, memory)
         yield line, table, raw.step
-        memory, process = memory.learn(table, ended), Process(ended.all_settled, ended.home)
-        names = [name for state in process.states for name in state.tensors]
+        memory, devices = memory.learn(table, ended), Process(ended.all_settled, ended.home)
+        names = [name for state in devices.states for name in state.tensors]
         given = max([given, *names, *(getattr(a, "out", 0) for a in actions)])
 
 
