@@ -83,8 +83,7 @@ def run_cached(ctx: Context, records: list[Record]) -> list[Record]:
 
 def _launch(ctx: Context, program: Program, graph: Graph) -> list[Record]:
     """A fresh record for each result: a placeholder that can give its recipe back."""
-    make_ready(ctx, graph.parameters)
-    execution = Execution(program, list(graph.parameters), [], [], waited=False)
+    execution = Execution(program, make_ready(ctx, graph.parameters), [], [], waited=False)
     execution.counted = False
     results = []
     for root in graph.roots:

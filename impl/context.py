@@ -57,6 +57,11 @@ counters of records are derived, see ``snapshot``."""
 InlineScalars: TypeAlias = Literal["special", "all", "none"]
 """Which numbers are constants of the program: 0, 1 and -1, all of them, or none."""
 
+LazyLoading: TypeAlias = Literal["leaf", "node", "host", "stub"]
+"""What data on the host become by a lazy mark: a leaf that the first execution fills, a node that
+every execution computes by sending it anew, host data as before, which tracing sends whole to each
+device, or a leaf without data, until some are bound. Source: semantics.md §5.3 (E, A, B, D)."""
+
 COMPILATIONS_KEPT: Final = 64
 
 by_id = attrgetter("id")
@@ -98,6 +103,8 @@ class Context:
         cache_size: int,
         inline_scalars: InlineScalars = "special",
         devices: int | None = None,
+        lazy_loading: LazyLoading = "leaf",
+        always_lazy: bool = False,
     ) -> None:
         self.lock = threading.RLock()
         self.idle = threading.Condition(self.lock)
@@ -123,6 +130,8 @@ class Context:
         self.last_scalar: tuple[object, Node | None] = (None, None)
         self.constants: dict[object, Node] = {}
         self.inline_scalars: InlineScalars = inline_scalars
+        self.lazy_loading: LazyLoading = lazy_loading
+        self.always_lazy = always_lazy
         self.seeds = Seeds()
         self.running: Execution | None = None
         self.executions = 0

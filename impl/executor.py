@@ -22,7 +22,7 @@ from markstep.impl import (
     trace,
 )
 from markstep.impl.aval import Aval, HostArray, aval_of, element_type, host_array, lengths
-from markstep.impl.context import Context, Inject, InlineScalars
+from markstep.impl.context import Context, Inject, InlineScalars, LazyLoading
 from markstep.impl.devices import DeviceCalls
 from markstep.impl.errors import bad_argument
 from markstep.impl.function import apply_function, function_op
@@ -47,7 +47,9 @@ class Executor(ProgramCalls, SpmdCalls, DeviceCalls, Inquiry):
     execution stays pending until ``complete()`` or ``fail()``, or until a call must wait for it.
     ``inline_scalars``: which numbers are part of the program; the others are parameters, so that
     graphs that differ in them share one program. ``devices``: how many there are in SPMD mode;
-    None: all that JAX has.
+    None: all that JAX has. ``lazy_loading``: what becomes of data on the host that are marked with
+    ``lazy`` (``context.LazyLoading``); only "leaf" keeps every law. ``always_lazy``: other marks
+    are lazy, too.
     """
 
     def __init__(
@@ -57,6 +59,8 @@ class Executor(ProgramCalls, SpmdCalls, DeviceCalls, Inquiry):
         cache_size: int = 2048,
         inline_scalars: InlineScalars = "special",
         devices: int | None = None,
+        lazy_loading: LazyLoading = "leaf",
+        always_lazy: bool = False,
     ) -> None:
         if compile_mode not in ("xla", "interpret"):
             raise ValueError(f"compile_mode is 'xla' or 'interpret', not {compile_mode!r}")
@@ -65,7 +69,11 @@ class Executor(ProgramCalls, SpmdCalls, DeviceCalls, Inquiry):
             raise ValueError(f"inline_scalars is 'special', 'all' or 'none', {given}")
         if devices is not None and devices < 1:
             raise ValueError(f"there is at least one device, not {devices!r}")
-        self._ctx = Context(compile_mode, manual, cache_size, inline_scalars, devices)
+        if lazy_loading not in ("leaf", "node", "host", "stub"):
+            given = f"not {lazy_loading!r}"
+            raise ValueError(f"lazy_loading is 'leaf', 'node', 'host' or 'stub', {given}")
+        kinds = (inline_scalars, devices, lazy_loading, always_lazy)
+        self._ctx = Context(compile_mode, manual, cache_size, *kinds)
 
     # -- tensors ------------------------------------------------------------------------------
 

@@ -62,18 +62,26 @@ def assembled(
     return whole
 
 
-def make_ready(ctx: Context, parameters: Iterable[Buffer]) -> None:
+def make_ready(ctx: Context, parameters: Iterable[Buffer]) -> list[Buffer]:
     """Send what a program is about to take and what is not there yet; after that it is like any
-    other data, and the host copy is let go. Each of them is sent once, whoever needs it first."""
-    loaded = set()
-    for buffer in parameters:
-        if buffer.source is not None:
-            load(ctx, buffer, buffer.source)
-            loaded.add(buffer)
+    other data, and the host copy is let go. Each of them is sent once, whoever needs it first.
+
+    Returns what the program is given: the parameters, or where sending is part of the program (a
+    node that loads), what was sent for this execution alone.
+    """
+    given = list(parameters)
+    loaded = [(place, b, b.source) for place, b in enumerate(given) if b.source is not None]
+    for place, buffer, source in loaded:
+        if ctx.lazy_loading == "node":
+            given[place] = Buffer(buffer.aval)
+            given[place].layout = buffer.layout
+        load(ctx, given[place], source)
     if loaded:
+        filled = {buffer for _, buffer, _ in loaded}
         for record in ctx.unsorted_records():
-            if record.handle in loaded:
+            if record.handle in filled:
                 record.host = None
+    return given
 
 
 def load(ctx: Context, buffer: Buffer, array: HostArray) -> None:

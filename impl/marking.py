@@ -89,6 +89,7 @@ def _hint(ctx: Context, record: Record, wanted: Layout) -> None:
 
 
 def _mark_host(ctx: Context, record: Record, host: HostArray, wanted: Layout, lazy: bool) -> None:
+    lazy = lazy or ctx.always_lazy
     buffer = record.handle
     if buffer is not None and buffer.source is not None:
         # whoever has traced over it already sees it laid out anew
@@ -98,15 +99,32 @@ def _mark_host(ctx: Context, record: Record, host: HostArray, wanted: Layout, la
         return
     before = record.spec
     record.spec = wanted
+    if lazy:
+        return _keep_for_later(ctx, record, host)
     try:
-        leaf = unsent(record, host) if lazy else sent(ctx, record, host)
+        leaf = sent(ctx, record, host)
     except BaseException:
         record.spec = before
         raise
     show_leaf(record, leaf)
-    if not lazy:
-        ctx.count("VirtualDeviceUsage")
-        record.host = None
+    ctx.count("VirtualDeviceUsage")
+    record.host = None
+
+
+def _keep_for_later(ctx: Context, record: Record, host: HostArray) -> None:
+    """Host data that are annotated and not sent: they wait in the way that was chosen."""
+    if ctx.lazy_loading == "host":
+        record.handle = record.ir = None
+        record.is_cloned = False
+        return
+    leaf = unsent(record, host)
+    show_leaf(record, leaf)
+    if ctx.lazy_loading == "stub":
+        leaf.source = None
+    elif ctx.lazy_loading == "node":
+        # the data are the node's: the record has pending work, and nothing else
+        record.handle = record.host = leaf.owner = None
+        record.is_cloned = True
 
 
 def _mark_device(ctx: Context, record: Record, wanted: Layout) -> None:

@@ -16,7 +16,7 @@ from markstep.impl.lower import cut_off
 from markstep.impl.node import Buffer, Node
 from markstep.impl.record import Record
 from markstep.impl.syncing import Config, deliver, schedule, sync_records
-from markstep.spec.vocabulary import ErrorKind
+from markstep.spec.vocabulary import BufferStatus, ErrorKind
 
 
 def read_one(ctx: Context, record: Record) -> HostArray:
@@ -47,7 +47,7 @@ def _give_up_host(record: Record) -> HostArray:
     assert host is not None
     if record.handle is None and record.ir is None:
         return host.copy()
-    if record.handle is not None and record.handle.source is not None:
+    if record.handle is not None and record.handle.status is BufferStatus.PLACEHOLDER:
         return host.copy()  # nothing else has it so far
     record.host = None
     return host.copy()

@@ -226,10 +226,9 @@ def _launch(ctx: Context, work: Work, config: Config) -> Execution:
     Source: XLAGraphExecutor::ScheduleSyncTensorsGraph, SetTensorData; semantics.md §3 (51-55).
     """
     parameters = work.graph.parameters
-    make_ready(ctx, parameters)
     execution = Execution(
         work.program,
-        list(parameters),
+        make_ready(ctx, parameters),
         [record.id for record in work.outputs],
         [parameters[donor] for donor in work.donors],
         waited=config.wait,

@@ -41,8 +41,9 @@ def sent(ctx: Context, record: Record, array: HostArray) -> Buffer:
 
 
 def _owned_leaf(ctx: Context, record: Record, array: HostArray) -> Buffer:
-    """Host data as a graph parameter that the record owns."""
-    buffer = sent(ctx, record, array)
+    """Host data as a graph parameter that the record owns; on several devices, each has it all."""
+    buffer = Buffer(record.aval)
+    load(ctx, buffer, array)
     buffer.owner = record.id
     return buffer
 
@@ -108,7 +109,8 @@ def stub(ctx: Context, aval: Aval, layout: Layout | None = None) -> Buffer:
 def get_ir(ctx: Context, record: Record) -> Node:
     """The node that stands for the record in a graph; device or host data become a leaf.
 
-    With SPMD mode host data are not sent here, but by the first execution that takes them.
+    With SPMD mode host data are not sent here, but by the first execution that takes them, unless
+    that was chosen otherwise (``Context.lazy_loading``).
     Source: XLATensor::GetIrValue. Raises LOST if the record has nothing left.
     """
     if record.ir is not None:
@@ -120,7 +122,7 @@ def get_ir(ctx: Context, record: Record) -> Node:
         return handle
     if record.host is None:
         raise ExecutorError(ErrorKind.LOST, f"{names([record.id])} has no value left")
-    if ctx.spmd:
+    if ctx.spmd and ctx.lazy_loading != "host":
         buffer = unsent(record, record.host)
         show_leaf(record, buffer)
         return buffer

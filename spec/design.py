@@ -352,9 +352,32 @@ ALTERNATIVES: tuple[Design, ...] = (
 )
 """The alternatives A to E of semantics.md §5.3, each as the smallest patch of torch_xla 2.9."""
 
+_ON_HOST = replace(
+    SOUND,
+    name="sound_option",
+    mark_host=MarkHost.KEEP_HOST,
+    trace_host=TraceHost.UPLOAD_REPLICATED,
+)
+LAZY_LOADING: tuple[Design, ...] = (
+    replace(SOUND, name="sound_ir_node", mark_host=MarkHost.LOAD_NODE, lazy_is_asked_for=False),
+    replace(_ON_HOST, name="sound_host_state", lazy_is_asked_for=False),
+    _ON_HOST,
+    replace(SOUND, name="sound_stub_leaf", mark_host=MarkHost.STUB, lazy_is_asked_for=False),
+)
+"""The alternatives A to D as what they change in `sound`, which is E with the option of C: so each
+breaks what itself is the cause of. The reference executor is built in each of these ways."""
+
 DESIGNS: dict[str, Design] = {
     design.name: design
-    for design in (SOUND, TORCH_XLA_2_9, SEED_2025_03, TORCH_LAZY_2_9, *FIXES, *ALTERNATIVES)
+    for design in (
+        SOUND,
+        TORCH_XLA_2_9,
+        SEED_2025_03,
+        TORCH_LAZY_2_9,
+        *FIXES,
+        *ALTERNATIVES,
+        *LAZY_LOADING,
+    )
 }
 
 
