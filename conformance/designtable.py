@@ -6,8 +6,9 @@ breaks within the bound, and otherwise the cell names the shortest program that 
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
-from markstep.spec.design import ALTERNATIVES, SOUND, TORCH_XLA_2_9, Design
+from markstep.spec.design import LAZY_LOADING, SOUND, TORCH_XLA_2_9, Design
 from markstep.spec.invariants import CLAIMS, GRAPH_CLAIMS, Step
 from markstep.spec.machine import AnyAction, step
 from markstep.spec.schedule import NotEnabledError, initial_state, perform
@@ -18,8 +19,8 @@ from markstep.spec.search.small_graphs import small_graphs
 from markstep.spec.state import Phase, State
 from markstep.spec.vocabulary import Action
 
-COMPARED: tuple[Design, ...] = (SOUND, TORCH_XLA_2_9, *ALTERNATIVES)
-BOUND = Bound(2, 2, actions=5, families=("sharding", "placeholder"))
+COMPARED: tuple[Design, ...] = (SOUND, TORCH_XLA_2_9, *LAZY_LOADING)
+BOUND = Bound(2, 2, actions=5, families=("sharding", "placeholder", "ahead", "faults"))
 """How far each design is explored unless somebody says otherwise."""
 GRAPH_OPS = 2
 
@@ -68,11 +69,17 @@ class Broken:
     """What a person would write."""
     runs: bool
     """The program alone breaks the claim, with real values and a real cache."""
+    executed: bool = False
+    """The reference executor, built as the design, breaks it so."""
 
     @property
     def trace(self) -> tuple[AnyAction, ...]:
         """What `markstep replay` should run."""
-        return self.program if self.runs else self.path
+        return self.program if self.runs or self.executed else self.path
+
+
+Executor: TypeAlias = Callable[[Sequence[Action], str, Design], bool]
+"""Whether a program breaks a claim on an executor that has a design; False: there is none."""
 
 
 @dataclass
@@ -100,22 +107,26 @@ class Column:
 
 
 def columns(
-    designs: Sequence[Design], bound: Bound, tell: Callable[[int, int | None], None]
+    designs: Sequence[Design],
+    bound: Bound,
+    tell: Callable[[int, int | None], None],
+    executor: Executor,
 ) -> list[Column]:
-    """Every design explored within the bound."""
+    """Every design explored within the bound, and what was found tried on an executor."""
     made = []
     for i, design in enumerate(designs):
         tell(i, len(designs))
-        made.append(column(design, bound))
+        made.append(column(design, bound, executor))
     return made
 
 
-def column(design: Design, bound: Bound) -> Column:
+def column(design: Design, bound: Bound, executor: Executor) -> Column:
     """One design explored, and what it does to small graphs."""
     made = Column(design, explore(design, bound))
     for id, path in made.result.counterexamples.items():
         program = program_of(path, design)
-        made.broken[id] = Broken(id, path, program, breaks(program, id, design))
+        runs = breaks(program, id, design)
+        made.broken[id] = Broken(id, path, program, runs, executor(program, id, design))
     graphs = small_graphs(ops=GRAPH_OPS)
     for claim in GRAPH_CLAIMS.values():
         if claim.find_violation(design, graphs) is not None:

@@ -12,14 +12,13 @@ from markstep.conformance.adapters.builds import Build, build_of
 from markstep.conformance.adapters.shardings import has_devices, parts, sharding_of, words
 from markstep.conformance.lockstep.views import COMPARED_COUNTERS
 from markstep.impl.aval import HostArray
-from markstep.impl.context import InlineScalars
 from markstep.impl.errors import ExecutorError, bad_argument
 from markstep.impl.executor import Executor
 from markstep.impl.graph import Key
 from markstep.impl.lower import CompileMode
 from markstep.impl.tensors import Tensor
 from markstep.spec import vocabulary as v
-from markstep.spec.design import SOUND, Design
+from markstep.spec.design import DESIGNS, SOUND, Design
 from markstep.spec.evaluator import MOST_ELEMENTS
 from markstep.spec.layouts import DEVICES
 from markstep.spec.vocabulary import DType, Nested, Observation, TensorName
@@ -38,23 +37,17 @@ class ReferenceAdapter:
     name = "reference"
     capabilities = ALL_CAPABILITIES
 
-    def __init__(
-        self,
-        compile_mode: CompileMode | None = None,
-        inline_scalars: InlineScalars = "special",
-        design: Design = SOUND,
-    ) -> None:
+    def __init__(self, compile_mode: CompileMode | None = None, design: Design = SOUND) -> None:
         """``compile_mode``: that of every program; None: mostly "interpret", sometimes "xla".
-        ``inline_scalars``: as in the executor, to be held to another value of D22. ``design``: one
-        that the executor can be built as; another one is not imitated."""
+        ``design``: one that the executor can be built as; another one is not imitated."""
         self.version = version("markstep")
         if not has_devices():
             self.capabilities = ALL_CAPABILITIES - {"sharding"}
         self._fixed, self._resets, self._compiled = compile_mode, 0, 0
         self._kinds: Counter[str] = Counter()
-        self._scalars = inline_scalars
         self._build = build_of(design) or Build()
-        self.described_by = "" if self._build == Build() else design.name
+        built = self._build != Build() and design.name in DESIGNS
+        self.described_by = design.name if built else ""
         self._executor = self._new_executor(compile_mode or "interpret")
         self._tensors: dict[TensorName, Tensor] = {}
         self._results: dict[TensorName, HostArray] = {}
@@ -72,8 +65,7 @@ class ReferenceAdapter:
         self._resets += 1
 
     def _new_executor(self, mode: CompileMode) -> Executor:
-        build = asdict(self._build)
-        return Executor(mode, manual=True, inline_scalars=self._scalars, devices=DEVICES, **build)
+        return Executor(mode, manual=True, devices=DEVICES, **asdict(self._build))
 
     def _next_mode(self) -> CompileMode:
         compiled = self._resets < COMPILED_FIRST or self._resets % COMPILED_EVERY == 0

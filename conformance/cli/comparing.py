@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from markstep.conformance import designtable
+from markstep.conformance.adapters.alternatives import shows
 from markstep.conformance.cli.files import (
     check_apart,
     check_directory,
@@ -42,7 +43,7 @@ def designs_verb(
         check_directory("--traces", traces)
     bound = replace(designtable.BOUND, **given)
     with Progress("designs") as progress:
-        found = designtable.columns(chosen or designtable.COMPARED, bound, progress)
+        found = designtable.columns(chosen or designtable.COMPARED, bound, progress, shows)
     with reader_may_leave():
         print(designpages.terminal(found))
     if traces is not None:

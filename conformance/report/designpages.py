@@ -64,6 +64,8 @@ def statement(id: str) -> str:
 
 def how(broken: Broken) -> str:
     """What the program needs to show the fault."""
+    if broken.executed:
+        return "The program shows it, on the reference executor built so, too."
     if broken.runs:
         return "The program alone shows it."
     return "It shows with facts of the trace: what the cache knows, how executions end."

@@ -91,10 +91,19 @@ SPMD: tuple[str, ...] = tuple(
 """Claims that say nothing while SPMD mode is off, as it is in every state that is proved about."""
 
 
+PRICE_OF: dict[str, tuple[str, ...]] = {
+    "sound_ir_node": ("I79", "I85"),
+    "sound_host_state": ("I12", "I78", "I80", "I84", "I121"),
+    "sound_option": ("I12", "I78", "I80", "I84", "I121"),
+    "sound_stub_leaf": ("I56", "I99", "I126"),
+}
+"""What the alternatives of lazy loading break, by design (docs/reference/designs-compared.md)."""
+
+
 def broken_by(design: Design) -> frozenset[str]:
     """The claims that a design is known to break: those of torch_xla 2.9 are marked."""
     if design != TORCH_XLA_2_9:
-        return frozenset()
+        return frozenset(PRICE_OF.get(design.name, ()))
     return frozenset(claim.id for claim in CLAIMS.values() if claim.broken_by_torch_xla)
 
 

@@ -221,13 +221,13 @@ def calls(
         yield v.Sync(some, sync=flag, wait=True)
         yield v.Sync(some, sync=flag, wait=False)
     yield v.ReadMany(some)
-    if "cache" in bound.families:
+    if "cache" in bound.families or "ahead" in bound.families:
         yield v.WarmUp(some, sync=False)
         yield v.WarmUp(some, sync=True)
         yield v.GraphHash(some)
-        if room:
-            outs = tuple(TensorName(new + i) for i in range(len(some)))
-            yield v.RunCached(some, outs)
+    if "cache" in bound.families and room:
+        outs = tuple(TensorName(new + i) for i in range(len(some)))
+        yield v.RunCached(some, outs)
 
 
 def switches(state: State, bound: Bound) -> Iterator[AnyAction]:

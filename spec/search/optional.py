@@ -10,8 +10,8 @@ from markstep.spec import vocabulary as v
 from markstep.spec.state import NONE, State
 from markstep.spec.vocabulary import Sharding, TensorName
 
-OPTIONAL_FAMILIES = ("scalars", "random", "sharding", "eager")
-"""Names of the families."""
+OPTIONAL_FAMILIES = ("scalars", "random", "sharding", "eager", "ahead")
+"""Names of the families; ``ahead`` is what the core family ``cache`` has of compiling ahead."""
 
 
 def creations(state: State, new: TensorName, families: tuple[str, ...]) -> Iterator[v.Action]:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from markstep.conformance.adapters.alternatives import shows
 from markstep.conformance.cli.app import call
 from markstep.conformance.cli.usage import UsageError
 from markstep.conformance.designtable import BOUND, PROPERTIES, Column, columns
@@ -19,8 +20,8 @@ SMALL = replace(BOUND, records=1, buffers=2, actions=3)
 
 @pytest.fixture(scope="module")
 def found() -> list[Column]:
-    names = ("sound", "torch_xla_2_9", "rfc_stub_leaf", "rfc_lazy_leaf")
-    return columns([DESIGNS[name] for name in names], SMALL, lambda done, total: None)
+    names = ("sound", "torch_xla_2_9", "sound_stub_leaf", "rfc_lazy_leaf")
+    return columns([DESIGNS[name] for name in names], SMALL, lambda done, total: None, shows)
 
 
 def said(found: list[Column], title: str) -> list[str]:
@@ -32,7 +33,7 @@ def test_cells_say_what_the_explorer_has_found(found: list[Column]) -> None:
     assert said(found, "nothing is sent at a lazy mark") == ["✓", "✗ I120", "✓", "✓"]
     assert said(found, "stubs can be marked") == ["✓", "✗ I86", "✓", "✗ I86"]
     assert said(found, "what has data can be executed")[2:] == ["✗ I126", "✓"]
-    assert said(found, "a warm-up helps the step") == ["✓", *["✗ I48"] * 3]
+    assert said(found, "a warm-up helps the step") == ["✓", "✗ I48", "✓", "✗ I48"]
     assert said(found, "the annotation survives tracing") == ["–"] * 4, "needs two records"
 
 
@@ -43,7 +44,9 @@ def test_every_claim_about_sharding_belongs_to_a_property() -> None:
 
 
 def test_a_search_that_was_cut_short_says_so() -> None:
-    (cut,) = columns([DESIGNS["sound"]], replace(SMALL, max_states=3), lambda done, total: None)
+    (cut,) = columns(
+        [DESIGNS["sound"]], replace(SMALL, max_states=3), lambda done, total: None, shows
+    )
     assert {cells[0] for _, cells in designpages.shown([cut])} == {"?"}
 
 
@@ -53,6 +56,8 @@ def test_every_program_of_the_table_breaks_its_claim(found: list[Column]) -> Non
     assert all(broken.program for broken in programs)
     alone = [broken.claim for broken in programs if broken.runs]
     assert {"I120", "I86", "I85", "I126"} <= set(alone)
+    executed = {broken.claim for broken in programs if broken.executed}
+    assert executed == {"I126"}
 
 
 def test_pages_and_traces_are_written_and_replayed(tmp_path: Path) -> None:

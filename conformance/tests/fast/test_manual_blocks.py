@@ -30,7 +30,12 @@ DOCS = ROOT / "docs"
 pytestmark = pytest.mark.skipif(not DOCS.exists(), reason="not run in a checkout of the repository")
 
 PLAYED = ("tutorial", "how-to")
-GENERATED = ("reference/zoo.md", "reference/refinement.md", "reference/designs-compared.md")
+GENERATED = (
+    "reference/zoo.md",
+    "reference/refinement.md",
+    "reference/designs-compared.md",
+    "reference/designs-as-patches.md",
+)
 """Programs that the commands which write these pages have run."""
 PICTURES = ("contract   a tensor denotes", "contract   what any tensor library")
 ANY = re.compile(r"(?ms)^```(\w*)[^\n]*\n(.*?)^```$")
