@@ -7,17 +7,8 @@ from typing import Any
 from markstep.conformance.show import array, tensor
 from markstep.spec.evaluator import Value
 from markstep.spec.observe import abstract_state
-from markstep.spec.state import (
-    NONE,
-    Buffer,
-    CallKind,
-    Phase,
-    Record,
-    Sort,
-    State,
-    rows,
-    sorts,
-)
+from markstep.spec.sorts import Sort, sorts
+from markstep.spec.state import NONE, Buffer, CallKind, Phase, Record, State, rows
 from markstep.spec.vocabulary import BufferStatus, IrKind
 
 LONG_ARRAY = 8

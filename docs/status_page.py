@@ -26,7 +26,9 @@ class Explored:
 def status_page() -> str:
     """The whole page."""
     searches = [explored(path) for path in sorted(REFERENCE.glob("explored-*.md"))]
-    proofs = proved((REFERENCE / "proof-results.md").read_text(encoding="utf-8"))
+    pages = ("proof-results.md", "proof-results-modes.md")
+    core, modes = (proved((REFERENCE / page).read_text(encoding="utf-8")) for page in pages)
+    proofs = core | {id: f"{word} in every mode" for id, word in modes.items() if word == "proved"}
     kills = killers((REFERENCE / "mutants.md").read_text(encoding="utf-8"))
     rows = [row(claim, searches, proofs, kills) for claim in every()]
     head = ("claim", "stated in", "explored under sound", "proved", "mutants", "torch_xla 2.9")
@@ -35,7 +37,8 @@ def status_page() -> str:
         "*Explored*: a search of the design `sound` exercised it, and it held everywhere; the\n"
         "number is that of the program actions on a path, the link leads to the bound. A dash:\n"
         "no search exercises it, and nothing is known from them. *Proved*: for every state with\n"
-        "so many rows, reachable or not ([proofs](../explanation/proofs.md)). *Mutants*: so many\n"
+        "so many rows, reachable or not ([proofs](../explanation/proofs.md)); in every mode: also\n"
+        "with SPMD mode, eager mode and random numbers. *Mutants*: so many\n"
         "lies it told some detector ([mutants](mutants.md)). *torch_xla 2.9*: the design\n"
         "`torch_xla_2_9` breaks it by a program of so many actions and failures, and by no\n"
         "shorter one. What each of these does not show is said in\n"
@@ -130,7 +133,7 @@ def totals(searches: list[Explored], proofs: dict[str, str], kills: dict[str, li
     """How many claims each column has something to say about."""
     claims = every()
     seen = sum(held_in(claim, searches) != "–" for claim in claims)
-    shown = sum(proofs.get(claim.id) == "proved" for claim in claims)
+    shown = sum(proofs.get(claim.id, "").startswith("proved") for claim in claims)
     told = sum(claim.id in kills for claim in claims)
     broken = sum(broken_in(claim, searches) != "–" for claim in claims)
     return (

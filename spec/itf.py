@@ -11,7 +11,8 @@ from typing import Any, TypeAlias
 
 from markstep.spec.machine import AnyAction
 from markstep.spec.observe import abstract_state, observe, outcome
-from markstep.spec.state import Sort, State, rows, sorts
+from markstep.spec.sorts import Sort, sorts
+from markstep.spec.state import State, rows
 from markstep.spec.vocabulary import ErrorKind, Number, Observation, TensorView
 
 Json: TypeAlias = Any

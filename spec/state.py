@@ -8,13 +8,14 @@ Source: semantics.md §1.1 (Record), §1.3 (BufRec), §1.7 (Locker), §1.8–1.9
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, fields
-from enum import Enum, IntEnum
-from typing import Any, TypeVar
+from dataclasses import dataclass, field
+from enum import IntEnum
+from typing import TypeVar
 
 from markstep.spec.evaluator import Value
 from markstep.spec.ir import Node, Program
 from markstep.spec.payload import ERASED, Payload
+from markstep.spec.sorts import EAGER, Sort, control, mode_control
 from markstep.spec.vocabulary import BufferStatus, DType, ErrorKind, IrKind, Sharding, TensorName
 
 NONE = -1
@@ -23,34 +24,6 @@ NO_OWNER = 0
 """A buffer record whose info is empty."""
 SCALAR_OWNER = -1
 """The owner id of cached scalars (semantics.md §3.18)."""
-
-
-class Sort(Enum):
-    """The declared range of a control field."""
-
-    BOOL = "bool"
-    BUFFER = "buffer row or NONE"
-    RECORD = "record row or NONE"
-    BUFFERS = "mask of buffer rows"
-    RECORDS = "mask of record rows"
-    RECORD_ID = "name of a record, never reused"
-    EXECUTION_ID = "name of an execution, in order"
-    IR_KIND = "IrKind"
-    BUFFER_STATUS = "BufferStatus"
-    CALL = "CallKind"
-    PHASE = "Phase"
-    SHARDING = "Sharding"
-    COUNT = "0, 1, or 2 for more"
-
-
-def control(default: Any, sort: Sort) -> Any:
-    """A control field: rules may branch on it, its range is declared."""
-    return field(default=default, metadata={"sort": sort})
-
-
-def mode_control(default: Any, sort: Sort) -> Any:
-    """A control field that keeps its default as long as SPMD mode, or eager mode, stays off."""
-    return field(default=default, metadata={"sort": sort, "mode": True})
 
 
 class CallKind(IntEnum):
@@ -212,7 +185,9 @@ class Device:
     crashed: bool = control(False, Sort.BOOL)
     seed: int = control(NONE, Sort.BUFFER)  # of this step, once it was used (C++: seed_ir_value)
     spmd: bool = mode_control(False, Sort.BOOL)  # new data lies on all devices
-    eager: bool = mode_control(False, Sort.BOOL)  # ops are computed at once (C++: use_eager_mode)
+    eager: bool = mode_control(
+        False, Sort.BOOL, EAGER
+    )  # ops are computed at once (C++: use_eager_mode)
 
 
 @dataclass
@@ -226,7 +201,7 @@ class Call:
     wait: bool = control(False, Sort.BOOL)
     target: int = control(NONE, Sort.RECORD)
     """The record that READ_ONE reads, or EAGER computes."""
-    replaces: int = mode_control(NONE, Sort.RECORD)  # EAGER: whose place that record takes then
+    replaces: int = mode_control(NONE, Sort.RECORD, EAGER)  # whose place that record takes then
     members: int = control(0, Sort.RECORDS)
     uploads: int = control(0, Sort.RECORDS)
     outputs: int = control(0, Sort.RECORDS)
@@ -338,13 +313,3 @@ def rows(mask: int) -> Iterator[int]:
             yield row
         mask >>= 1
         row += 1
-
-
-def sorts(cls: type) -> dict[str, Sort]:
-    """The control fields of a row class and their declared ranges."""
-    return {f.name: f.metadata["sort"] for f in fields(cls) if "sort" in f.metadata}
-
-
-def mode_fields(cls: type) -> dict[str, Any]:
-    """The control fields that stand still without these modes, and what they are then."""
-    return {f.name: f.default for f in fields(cls) if "mode" in f.metadata}

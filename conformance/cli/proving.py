@@ -13,13 +13,25 @@ from markstep.conformance.cli.usage import UsageError, pick, reader_may_leave
 from markstep.conformance.exit_codes import ExitCode
 from markstep.conformance.report.console import console, print_table
 from markstep.spec.design import Design
-from markstep.spec.invariants import CLAIMS, PAYLOAD, SPMD, by_number
+from markstep.spec.invariants import CLAIMS, PAYLOAD, by_number
+from markstep.spec.invariants import SPMD as ABOUT_SPMD
 from markstep.spec.proofs.facts import FACTS, Fact
 from markstep.spec.proofs.obligations import Gap
-from markstep.spec.proofs.prove import Method, Outcome, Proof, Replay, in_words, prove, replay
+from markstep.spec.proofs.prove import (
+    RETURNED,
+    Method,
+    Outcome,
+    Proof,
+    Replay,
+    in_words,
+    prove,
+    replay,
+)
 from markstep.spec.proofs.reach import reached
+from markstep.spec.proofs.states import OPENED, RANDOM
 from markstep.spec.search.alphabet import Bound
-from markstep.spec.state import NONE, Sort, State, sorts
+from markstep.spec.sorts import EAGER, SPMD, Sort, sorts
+from markstep.spec.state import NONE, State
 
 LARGEST = 4
 """More rows than this are beyond any patience."""
@@ -28,18 +40,19 @@ LARGEST = 4
 def prove_verb(
     design: Design,
     ids: Sequence[str],
-    records: int,
-    buffers: int,
+    sizes: tuple[int, int],
+    modes: tuple[str, ...] = (),
     by: str = "z3",
     write: Path | None = None,
 ) -> ExitCode:
-    """Look for proofs and print what was found."""
+    """Look for proofs and print what was found. ``sizes``: records and buffer records."""
     pick("--by", by, list(Method))
     method = Method(by)
-    check_arguments(ids, records, buffers, method, write)
+    check_arguments(ids, sizes, modes, method)
+    check_writable("--write", write)
     with Progress("cases") as progress:
-        proof = prove(design, ids, records, buffers, progress=progress, method=method)
-    facts = {} if ids or method != Method.Z3 else {fact: fact.against() for fact in FACTS}
+        proof = prove(design, ids, *sizes, progress=progress, method=method, modes=modes)
+    facts = {} if ids or modes or method != Method.Z3 else {fact: fact.against() for fact in FACTS}
     with reader_may_leave():
         show(proof, print)
         print_table(table(proof, facts), console())
@@ -52,22 +65,22 @@ def prove_verb(
 
 
 def check_arguments(
-    ids: Sequence[str], records: int, buffers: int, method: Method, write: Path | None
+    ids: Sequence[str], sizes: tuple[int, int], modes: Sequence[str], method: Method
 ) -> None:
     """Fail before the work. Raises UsageError."""
+    for mode in modes:
+        pick("--mode", mode, OPENED)
     for id in ids:
         pick("prove", id, CLAIMS)
-        if id in PAYLOAD:
+        if id in (*PAYLOAD, *RETURNED):
             raise UsageError("prove", f"{id} is about the payload", "see `markstep explore`")
-        if id in SPMD:
-            advice = "see `markstep explore --families sharding`"
-            raise UsageError("prove", f"{id} is about SPMD mode, which is off in proofs", advice)
-    for name, value in (("records", records), ("buffers", buffers)):
+        if id in ABOUT_SPMD and SPMD not in modes:
+            raise UsageError("prove", f"{id} is about SPMD mode, which is off", "add --mode spmd")
+    for name, value in zip(("records", "buffers"), sizes, strict=True):
         if not 1 <= value <= LARGEST:
             raise UsageError(f"--{name}", f"{value} is not between 1 and {LARGEST}")
     if method == Method.ENUMERATION and not ids:
         raise UsageError("--by", "enumeration takes long", "name the invariants: prove I29 …")
-    check_writable("--write", write)
 
 
 Facts: TypeAlias = Mapping[Fact, str | None]
@@ -104,11 +117,11 @@ def page(proof: Proof, facts: Facts) -> str:
             "# Results of proofs",
             "",
             f"Written by `markstep prove --records {proof.records} --buffers {proof.buffers} "
-            "--write FILE`; what the verdicts",
+            f"{''.join(f'--mode {mode} ' for mode in proof.modes)}--write FILE`; what the verdicts",
             "mean, and what they do not, is said in [Proofs](../explanation/proofs.md).",
             "",
             f"Design `{proof.design.name}`, at most {proof.records} records and {proof.buffers} "
-            f"buffer records: {total.paths} paths; {total.discarded} more",
+            f"buffer records{in_modes(proof)}: {total.paths} paths; {total.discarded} more",
             "need more rows than that and were not followed.",
             "",
             "| id | verdict | claim |",
@@ -117,6 +130,13 @@ def page(proof: Proof, facts: Facts) -> str:
             "",
         ]
     )
+
+
+def in_modes(proof: Proof) -> str:
+    """In which modes the process may be."""
+    words = {SPMD: "SPMD mode", EAGER: "eager mode", RANDOM: "random numbers"}
+    told = ", ".join(words[mode] for mode in proof.modes)
+    return f", with and without {told}" if told else ""
 
 
 def work(proof: Proof) -> str:
@@ -133,7 +153,7 @@ def summary(proof: Proof) -> Iterator[str]:
     yield ""
     yield (
         f"design {proof.design.name}, at most {proof.records} records and {proof.buffers} buffer "
-        f"records: {work(proof)}, {proof.rounds} rounds, {proof.seconds:.0f} s"
+        f"records{in_modes(proof)}: {work(proof)}, {proof.rounds} rounds, {proof.seconds:.0f} s"
     )
     if total.discarded:
         yield f"{total.discarded} paths need more rows than that and were not followed"
@@ -170,12 +190,15 @@ def state_in_words(state: State) -> Iterator[str]:
     for r, record in enumerate(state.records):
         if record.live:
             marks = " cloned" if record.is_cloned else ""
+            marks += f", annotated {record.spec.name}" if record.spec else ""
             yield f"record {r}: {describe(state, record)}, id {record.id}{marks}"
     for b, buffer in enumerate(state.buffers):
         recipe = f", recipe {buffer.recipe.name}" if buffer.recipe else ""
         owner = f", owner {buffer.owner}" if buffer.owner else ""
         right = "" if buffer.right else ", not right"
-        yield f"buffer {b}: {buffer.status.name}{owner}{recipe}{right}"
+        lies = f", {buffer.sharding.name}" if buffer.sharding else ""
+        source = ", with a source" if buffer.source else ""
+        yield f"buffer {b}: {buffer.status.name}{lies}{source}{owner}{recipe}{right}"
     for name in ("execution", "device", "call"):
         part, fresh = getattr(state, name), type(getattr(state, name))()
         changed = [

@@ -128,6 +128,10 @@ def prove(
     buffers: Annotated[
         int, Parameter(converter=whole, help="At most so many buffer records in use.")
     ] = 3,
+    mode: Annotated[
+        list[str] | None,
+        Parameter(help="What may be on: spmd, eager, random; default: nothing.", negative=""),
+    ] = None,
     by: Annotated[str, Parameter(help="z3, or enumeration of the states that matter.")] = "z3",
     write: Annotated[Path | None, Parameter(help="Write the verdicts as Markdown.")] = None,
 ) -> ExitCode:
@@ -135,7 +139,8 @@ def prove(
     from markstep.conformance.cli.proving import prove_verb
     from markstep.conformance.cli.verbs import the_design
 
-    return prove_verb(the_design(design), claims, records, buffers, by, write)
+    sizes = (records, buffers)
+    return prove_verb(the_design(design), claims, sizes, tuple(mode or ()), by, write)
 
 
 def mutants(

@@ -26,7 +26,8 @@ from markstep.spec.proofs.symbolic import (
     running,
 )
 from markstep.spec.rules import errors, execution, reading, sync, tensors, transfer
-from markstep.spec.state import Buffer, Call, Device, Execution, Record, State, sorts
+from markstep.spec.sorts import sorts
+from markstep.spec.state import Buffer, Call, Device, Execution, Record, State
 from markstep.spec.vocabulary import TensorName
 
 Row: TypeAlias = Record | Buffer | Execution | Device | Call

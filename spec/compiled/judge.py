@@ -17,7 +17,8 @@ from markstep.spec.invariants import CLAIMS, Step
 from markstep.spec.proofs.expressions import const, ite, make
 from markstep.spec.proofs.merging import merging
 from markstep.spec.proofs.symbolic import lift, lower, summary
-from markstep.spec.state import Buffer, Record, State, sorts
+from markstep.spec.sorts import sorts
+from markstep.spec.state import Buffer, Record, State
 from markstep.spec.vocabulary import EvictCache
 
 

@@ -21,7 +21,7 @@ from markstep.spec.proofs.expressions import (
     values,
     var,
 )
-from markstep.spec.state import Sort
+from markstep.spec.sorts import Sort
 
 BYTE = frozenset(range(256))
 Operand: TypeAlias = int

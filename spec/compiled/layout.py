@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 
 from markstep.spec.proofs.states import TYPES
 from markstep.spec.search.canonical import with_orders
+from markstep.spec.sorts import Sort, mode_fields, sorts
 from markstep.spec.state import (
     NONE,
     Buffer,
@@ -21,10 +22,7 @@ from markstep.spec.state import (
     Execution,
     Phase,
     Record,
-    Sort,
     State,
-    mode_fields,
-    sorts,
 )
 from markstep.spec.vocabulary import TensorName
 

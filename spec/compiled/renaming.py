@@ -25,7 +25,8 @@ from markstep.spec.compiled.ordering import (
     words,
 )
 from markstep.spec.proofs.expressions import Expr, const, ite, make
-from markstep.spec.state import NONE, Sort
+from markstep.spec.sorts import Sort
+from markstep.spec.state import NONE
 
 Fields: TypeAlias = Mapping[str, Expr]
 EMPTY = {Sort.BUFFER: NONE, Sort.RECORD: NONE, Sort.EXECUTION_ID: 0}

@@ -11,6 +11,7 @@ from markstep.spec.invariants import (
     lemmas,
     loading,
     locks,
+    placing,
     programs,
     randomness,
     records,
@@ -46,6 +47,7 @@ _FAMILIES = (
     randomness,
     sharding,
     loading,
+    placing,
     keys,
     lemmas,
     calls,
@@ -86,7 +88,7 @@ CLAIMS_IN_ORDER: tuple[Claim, ...] = tuple(CLAIMS[id] for id in sorted(CLAIMS, k
 SPMD: tuple[str, ...] = tuple(
     claim.id
     for claim in CLAIMS_IN_ORDER
-    if claim.predicate.__module__ in (sharding.__name__, loading.__name__)
+    if claim.predicate.__module__ in (sharding.__name__, loading.__name__, placing.__name__)
 )
 """Claims that say nothing while SPMD mode is off, as it is in every state that is proved about."""
 

@@ -7,6 +7,7 @@ call hand each other, though the device, an error or another thread can come bet
 from markstep.spec.design import Design, ErrorDelivery, KeyWiring, Truncation, Validation
 from markstep.spec.invariants.claim import Kind, Step, claim
 from markstep.spec.invariants.lemmas import WITH_DONORS, read_by_outputs
+from markstep.spec.rules.eager import RESULT
 from markstep.spec.rules.errors import executes, lacks_value, will_be_filled
 from markstep.spec.state import NO_OWNER, NONE, Call, CallKind, Phase, Record, State, has, rows
 from markstep.spec.vocabulary import BufferStatus
@@ -248,3 +249,20 @@ def checks_early(d: Design) -> bool:
     """Calls that cannot run are refused at the collection, and later failures reach their owner."""
     owner = d.error_delivery == ErrorDelivery.OWNER and d.keeps_recipe
     return takes_outputs_leaves(d) and d.validation == Validation.BEFORE_EFFECTS and owner
+
+
+@claim(
+    "I134",
+    Kind.STATE,
+    lambda t: t.after.call.replaces != NONE,
+    why="A result that nobody holds is gone; one that is held too long is never freed.",
+)
+def results_in_place_are_held(t: Step) -> bool:
+    """While an in-place op of eager mode is computed, a tensor object holds its result, and the old
+    record lives; at no other time is there such an object."""
+    c = t.after.call
+    in_place = c.kind == CallKind.EAGER and c.replaces != NONE
+    if RESULT not in t.after.tensors:
+        return not in_place
+    held = in_place and t.after.tensors[RESULT] == c.target
+    return held and bool(t.after.records[c.replaces].live)

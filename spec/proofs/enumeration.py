@@ -8,6 +8,7 @@ shares with the proofs by z3 the actions and the meaning of the fields, and noth
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import product
 from time import monotonic
 from typing import Any
 
@@ -15,14 +16,14 @@ from markstep.spec import machine
 from markstep.spec.design import Design
 from markstep.spec.invariants import CLAIMS, Claim, Kind
 from markstep.spec.machine import AnyAction
-from markstep.spec.proofs.instances import actions_in
+from markstep.spec.proofs.instances import actions_in, can_be
 from markstep.spec.proofs.obligations import Finding, Gap
-from markstep.spec.proofs.states import CONTROL, TYPES, Case, build, copied, rows_of
+from markstep.spec.proofs.states import CONTROL, SHARDINGS, TYPES, Case, build, copied, rows_of
 from markstep.spec.proofs.symbolic import ERRORS, OutOfBound, lift
-from markstep.spec.rules.sync import Lookup
-from markstep.spec.search.alphabet import facts_possible
+from markstep.spec.rules.execution import Schedule
+from markstep.spec.sorts import SPMD
 from markstep.spec.state import State
-from markstep.spec.vocabulary import CompleteExecution, EvictCache
+from markstep.spec.vocabulary import CompleteExecution, EvictCache, Sharding
 
 ENOUGH = 20_000
 """So many runs are tried for one claim and one action; beyond that nothing is said."""
@@ -176,7 +177,7 @@ class Question:
         action, design = self.action, self.design
         if not machine.enabled(before, action, design):
             return None
-        if isinstance(action, Lookup) and not facts_possible(before, action, design):
+        if not can_be(before, action, design):
             return None
         after = copied(before)
         try:
@@ -212,9 +213,13 @@ def check_by_enumeration(
 
 
 def concrete_actions(case: Case) -> Iterator[AnyAction]:
-    """The actions of a case; one for each set of donors that the device may spare."""
+    """The actions of a case; one for each set of donors that the device may spare, and for each
+    choice of the partitioner."""
     for action in actions_in(case):
         if isinstance(action, CompleteExecution):
             yield from (CompleteExecution(spares=mask) for mask in range(1 << case.buffers))
+        elif isinstance(action, Schedule) and SPMD in case.modes:
+            choices = [Sharding(n) for n in range(Sharding.REPLICATED, SHARDINGS)]
+            yield from (Schedule(some) for some in product(choices, repeat=case.records))
         else:
             yield action

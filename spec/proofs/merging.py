@@ -19,13 +19,16 @@ from markstep.spec.invariants import (
     donation,
     keys,
     lemmas,
+    loading,
     locks,
+    placing,
     programs,
     records,
+    sharding,
     sync,
 )
 from markstep.spec.proofs.expressions import Expr, const, domain_of, ite, substitute, values, var
-from markstep.spec.proofs.states import CONTROL, Case, copied, rows_of, unknown
+from markstep.spec.proofs.states import CONTROL, RANDOM, Case, copied, rows_of, unknown
 from markstep.spec.proofs.symbolic import (
     OutOfBound,
     Symbol,
@@ -39,6 +42,7 @@ from markstep.spec.proofs.symbolic import (
 from markstep.spec.rules import donation as donors
 from markstep.spec.rules import errors, execution, tensors, transfer
 from markstep.spec.rules import sync as phases
+from markstep.spec.sorts import Sort
 from markstep.spec.state import NONE
 
 LOOKS = (
@@ -83,7 +87,20 @@ CHANGES = (
 )
 """Functions whose first argument is the state, which change control fields in it and nothing else,
 and give nothing or a truth: they are run on all of their paths at once, too."""
-CLAIM_MODULES = (buffers, calls, donation, keys, lemmas, locks, programs, records, sync)
+CLAIM_MODULES = (
+    buffers,
+    calls,
+    donation,
+    keys,
+    lemmas,
+    loading,
+    locks,
+    placing,
+    programs,
+    records,
+    sharding,
+    sync,
+)
 
 
 def looking() -> list[Any]:
@@ -129,7 +146,7 @@ def is_symbolic(arg: Any) -> bool:
 def shape_of(arg: Any) -> Any:
     """What of an argument a template depends on."""
     if isinstance(arg, state.State):
-        return (len(arg.records), len(arg.buffers))
+        return ("state", *_bound())
     if isinstance(arg, Part):
         return (type(arg), *_bound())
     return ("symbol", domain(arg)) if isinstance(arg, Symbol) else arg
@@ -143,19 +160,22 @@ def domain(symbol: Symbol) -> frozenset[int]:
     return found
 
 
-_bounds: list[tuple[int, int]] = [(2, 3)]
+_bounds: list[tuple[int, int, tuple[str, ...]]] = [(2, 3, ())]
 
 
-def _bound() -> tuple[int, int]:
+def _bound() -> tuple[int, int, tuple[str, ...]]:
     return _bounds[-1]
 
 
 def stand_in(position: int, arg: Any) -> Any:
     """An argument of the same shape of which nothing is known."""
-    case, prefix = Case(*_bound()), f"arg{position}."
+    records, buffers, modes = _bound()
+    case, prefix = Case(records, buffers, modes=modes), f"arg{position}."
     whole = unknown(case, prefix)
+    if isinstance(arg, state.State) and RANDOM in modes:
+        return whole
     if isinstance(arg, state.State):
-        seeds = frozenset(case.domain(state.Sort.BUFFER))
+        seeds = frozenset(case.domain(Sort.BUFFER))
         whole.device.seed = Symbol(var(f"{prefix}device.seed", seeds))  # type: ignore[assignment]
         return whole
     if isinstance(arg, state.Record):
@@ -258,7 +278,10 @@ def changed(before: state.State, after: state.State) -> Changed:
 
 @contextmanager
 def merging(
-    records: int, buffers: int, lost: Callable[[state.State], Any] | None = None
+    records: int,
+    buffers: int,
+    modes: tuple[str, ...] = (),
+    lost: Callable[[state.State], Any] | None = None,
 ) -> Iterator[None]:
     """While this lasts, every module of the law calls the merged functions.
 
@@ -280,7 +303,7 @@ def merging(
         replace(cls, name, property(merged(vars(cls)[name].fget)))
     if lost is not None:
         replace(machine, "lost_records", lost)
-    _bounds.append((records, buffers))
+    _bounds.append((records, buffers, modes))
     try:
         yield
     finally:

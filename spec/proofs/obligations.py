@@ -28,13 +28,11 @@ from markstep.spec.proofs.expressions import (
     values,
     var,
 )
-from markstep.spec.proofs.instances import actions_in
+from markstep.spec.proofs.instances import actions_in, can_be
 from markstep.spec.proofs.merging import merging
 from markstep.spec.proofs.solver import Solver, Undecided
 from markstep.spec.proofs.states import Case, copied, fields_of, unknown
 from markstep.spec.proofs.symbolic import Run, Symbol, lift, lower, paths, summary
-from markstep.spec.rules.sync import Lookup
-from markstep.spec.search.alphabet import facts_possible
 from markstep.spec.state import State
 from markstep.spec.vocabulary import EvictCache
 
@@ -78,9 +76,9 @@ class Finding:
 
 
 @cache
-def afterwards(records: int, buffers: int) -> State:
-    """The state after a step, as claims see it."""
-    return unknown(Case(records, buffers), AFTER)
+def afterwards(case: Case) -> State:
+    """The state after a step, as claims see it; ``case`` is an open one."""
+    return unknown(case, AFTER)
 
 
 @cache
@@ -91,22 +89,22 @@ def beforehand(case: Case) -> State:
 
 def about_step(claim: Claim, case: Case, action: AnyAction, design: Design) -> Expr:
     """What a claim says of a step from a case, over the fields before and after."""
-    after = afterwards(case.records, case.buffers)
+    after = afterwards(case.open)
     step = Step(beforehand(case), action, after, design)
     return lift(summary(lambda: claim.predicate(step)))
 
 
 @cache
-def about_state(id: str, records: int, buffers: int, design: Design) -> tuple[Expr, ...]:
+def about_state(id: str, case: Case, design: Design) -> tuple[Expr, ...]:
     """What a claim about states says over the fields afterwards: a conjunction."""
-    after = afterwards(records, buffers)
+    after = afterwards(case)
     step = Step(after, EvictCache(), after, design)
     return conjuncts(lift(summary(lambda: CLAIMS[id].predicate(step))))
 
 
 @cache
-def _lost(records: int, buffers: int) -> Expr:
-    return lift(summary(lambda: lost_records(afterwards(records, buffers))))
+def _lost(case: Case) -> Expr:
+    return lift(summary(lambda: lost_records(afterwards(case))))
 
 
 @dataclass(frozen=True)
@@ -132,7 +130,7 @@ class Induction:
         """Knows the same, and what the claims say of the state after a step."""
         self.targets = {
             path: symbol.expr
-            for path, symbol in fields_of(afterwards(case.records, case.buffers)).items()
+            for path, symbol in fields_of(afterwards(case.open)).items()
             if isinstance(symbol, Symbol)
         }
         before = fields_of(beforehand(case))
@@ -144,7 +142,7 @@ class Induction:
         by = {self.targets[path]: e for path, e in self.before.items()}
         memo: dict[Expr, Expr] = {}
         for claim in [claim for claim in claims if claim.kind == Kind.STATE]:
-            for part in about_state(claim.id, case.records, case.buffers, design):
+            for part in about_state(claim.id, case.open, design):
                 assumed = substitute(part, by, memo)
                 self.solver.add(assumed)
                 self.judge.add(assumed)
@@ -163,7 +161,7 @@ class Induction:
             state = copied(beforehand(self.case))
             if not machine.enabled(state, action, self.design):
                 return None
-            if isinstance(action, Lookup) and not facts_possible(state, action, self.design):
+            if not can_be(state, action, self.design):
                 return None
             machine.take(state, action, self.design)
             return state
@@ -220,7 +218,7 @@ class Induction:
         """A state from which the path leads to one where an expression is false."""
         read = {variable for e in claims for variable in e.variables}
         if ends["lost"] is LATER:
-            read.update(_lost(self.case.records, self.case.buffers).variables)
+            read.update(_lost(self.case.open).variables)
         with self.judge.scope():
             for e, side in run.taken:
                 self.judge.add(e if side else make("not", e))
@@ -234,7 +232,7 @@ class Induction:
     def end(self, path: str, e: Expr) -> Expr:
         """The value of a field after the step; the ghost of lost values is what it says it is."""
         if e is LATER:
-            return _lost(self.case.records, self.case.buffers)
+            return _lost(self.case.open)
         target = self.targets[path]
         return make("not", make("eq", e, const(0))) if target.logical else e
 
@@ -280,7 +278,7 @@ def check_case(
 ) -> Finding:
     """The obligations of every action in a case, for all claims that are assumed before it."""
     found = Finding()
-    with merging(case.records, case.buffers, _later):
+    with merging(case.records, case.buffers, case.modes, _later):
         induction = Induction(case, design, [CLAIMS[id] for id in ids])
         for action in actions_in(case):
             found.add(induction.check(action, {gap.claim for gap in found.gaps}))

@@ -7,20 +7,22 @@ again, until what is assumed is what is shown.
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import StrEnum
 from multiprocessing import get_context
 from time import monotonic
 
 from markstep.spec.design import Design
-from markstep.spec.invariants import CLAIMS, CLAIMS_IN_ORDER, PAYLOAD, SPMD, Kind, Step
+from markstep.spec.invariants import CLAIMS, CLAIMS_IN_ORDER, PAYLOAD, Kind, Step
+from markstep.spec.invariants import SPMD as ABOUT_SPMD
 from markstep.spec.machine import AnyAction, step
 from markstep.spec.proofs.enumeration import check_by_enumeration
-from markstep.spec.proofs.instances import cases
+from markstep.spec.proofs.instances import at, cases
 from markstep.spec.proofs.obligations import TYPES, Finding, Gap, check_case
 from markstep.spec.proofs.states import Case, concrete
+from markstep.spec.sorts import SPMD
 from markstep.spec.state import State
-from markstep.spec.vocabulary import CompleteExecution, EvictCache
+from markstep.spec.vocabulary import EvictCache
 from markstep.spec.workers import begin, end_all
 
 BASE = "I93"
@@ -69,16 +71,23 @@ class Proof:
     total: Finding = field(default_factory=Finding)
     seconds: float = 0.0
     method: Method = Method.Z3
+    modes: tuple[str, ...] = ()
     asked: tuple[str, ...] = ()
     """The claims that somebody wants to know about; the others are assumed and shown beside."""
     closed: bool = False
     """What was assumed in the last round is what was shown in it."""
 
 
-def provable(ids: Sequence[str]) -> list[str]:
-    """The given claims, or all, and every claim about states: those hold each other up."""
+RETURNED = ("I11",)
+"""Claims about a value that a call gives back, which is no control field."""
+
+
+def provable(ids: Sequence[str], modes: Sequence[str] = ()) -> list[str]:
+    """The given claims, or all, and every claim about states: those hold each other up. Where SPMD
+    mode stays off there is nothing to prove about it."""
     about = [c for c in CLAIMS_IN_ORDER if not ids or c.id in ids or c.kind == Kind.STATE]
-    return [c.id for c in about if c.id not in (*PAYLOAD, *SPMD)]
+    silent = {*PAYLOAD, *RETURNED, *(() if SPMD in modes else ABOUT_SPMD)}
+    return [c.id for c in about if c.id not in silent]
 
 
 def prove(
@@ -90,11 +99,12 @@ def prove(
     processes: int = 2,
     progress: Progress | None = None,
     method: Method = Method.Z3,
+    modes: tuple[str, ...] = (),
 ) -> Proof:
-    """Look for a proof of the claims."""
-    proof, started = Proof(design, records, buffers, method=method), monotonic()
-    proof.asked = tuple(ids) or tuple(provable(ids))
-    left = starting(proof, provable(ids))
+    """Look for a proof of the claims. ``modes``: those that may be on."""
+    proof, started = Proof(design, records, buffers, method=method, modes=modes), monotonic()
+    proof.asked = tuple(ids) or tuple(provable(ids, modes))
+    left = starting(proof, provable(ids, modes))
     with workers(processes) as pool:
         while not proof.closed and proof.rounds < rounds and (BASE in left):
             found = one_round(pool, proof, left, progress)
@@ -154,7 +164,7 @@ def one_round(
 ) -> Finding:
     """All obligations, under the claims that are left."""
     whole = Finding()
-    every = cases(proof.records, proof.buffers)
+    every = cases(proof.records, proof.buffers, proof.modes)
     check, given = CHECKS[proof.method], tuple(left)
     asked = given if proof.method == Method.Z3 else tuple([id for id in left if id in proof.asked])
     jobs = [pool.submit(check, case, proof.design, given, asked) for case in every]
@@ -181,9 +191,7 @@ def replay(gap: Gap, design: Design) -> Replay:
 
     Raises AssertionError if the plain rule does not break the claim: then the prover is wrong.
     """
-    before, action = concrete(gap.case, gap.given), gap.action
-    if isinstance(action, CompleteExecution):
-        action = replace(action, spares=gap.given.get("spares", 0))
+    before, action = concrete(gap.case, gap.given), at(gap.action, gap.given)
     after = step(before, action, design)
     if after is None:
         raise AssertionError(f"{action} is not enabled")

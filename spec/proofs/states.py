@@ -1,12 +1,12 @@
 """A state of which nothing is known: every control field is a symbol, the payload is erased.
 
-No random number is drawn, SPMD mode is off and eager mode, too: none of the actions to prove about
-changes that (`instances.py`).
+Modes are off, and no random number is drawn, unless that is asked for: none of the actions to prove
+about changes that (`instances.py`).
 Names are bounded without loss: rules only compare ids, so as many ids as there are places for them
 are enough, and the next id is one that nobody has. Executions are compared by age, too.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from functools import cache
@@ -18,6 +18,8 @@ from typing import Any, TypeAlias
 from markstep.spec.payload import ERASED
 from markstep.spec.proofs.expressions import var
 from markstep.spec.proofs.symbolic import ERRORS, OutOfBound, Symbol
+from markstep.spec.rules.eager import RESULT
+from markstep.spec.sorts import EAGER, MODES, Sort, mode_fields, sorts
 from markstep.spec.state import (
     NONE,
     SCALAR_OWNER,
@@ -28,15 +30,18 @@ from markstep.spec.state import (
     Execution,
     Phase,
     Record,
-    Sort,
     State,
-    mode_fields,
-    sorts,
 )
-from markstep.spec.vocabulary import BufferStatus, IrKind, TensorName
+from markstep.spec.vocabulary import BufferStatus, IrKind, Sharding, TensorName
 
+RANDOM = "random"
+"""Not a mode of the process: random numbers are drawn, and numbers come from the scalar cache."""
+OPENED = (*MODES, RANDOM)
+"""What can be open in a proof."""
 NAMES_PER_RECORD = 2
 """So many tensor objects may share a record."""
+SHARDINGS = 4
+"""None, replicated, and two of those that contradict each other: rules only compare them."""
 NEW_IDS = 6
 """No step makes more new ids than this."""
 Get: TypeAlias = Callable[[str, tuple[int, ...]], Any]
@@ -47,6 +52,7 @@ TYPES: dict[Sort, Callable[[int], Any]] = {
     Sort.BUFFER_STATUS: BufferStatus,
     Sort.CALL: CallKind,
     Sort.PHASE: Phase,
+    Sort.SHARDING: Sharding,
 }
 
 
@@ -61,11 +67,18 @@ class Case:
     executing: bool | None = None
     busy: bool = False
     """In any phase of a call; ``phase`` is None then."""
+    modes: tuple[str, ...] = ()
+    """Modes that may be on, the others are off; RANDOM: the seed of the step may be in use."""
 
     @property
     def anywhere(self) -> bool:
         """Nothing is said of the state."""
         return self.phase is None and not self.busy
+
+    @property
+    def open(self) -> "Case":
+        """All states with so many rows."""
+        return Case(self.records, self.buffers, modes=self.modes)
 
     @property
     def ids(self) -> int:
@@ -80,7 +93,8 @@ class Case:
 @cache
 def _domain_in(case: Case, sort: Sort) -> tuple[int, ...]:
     new = NEW_IDS if case.anywhere else 0
-    finite: dict[Sort, range] = {
+    kinds = [*range(0 if case.anywhere else 1, CallKind.MARK)]
+    finite: dict[Sort, Sequence[int]] = {
         Sort.BOOL: range(2),
         Sort.BUFFER: range(NONE, case.buffers),
         Sort.RECORD: range(NONE, case.records),
@@ -90,8 +104,10 @@ def _domain_in(case: Case, sort: Sort) -> tuple[int, ...]:
         Sort.EXECUTION_ID: range(case.records + 2 + new),
         Sort.IR_KIND: range(len(IrKind)),
         Sort.BUFFER_STATUS: range(len(BufferStatus)),
-        Sort.CALL: range(0 if case.anywhere else 1, CallKind.MARK),
+        Sort.CALL: [*kinds, CallKind.EAGER] if EAGER in case.modes else kinds,
         Sort.PHASE: range(1 if case.busy else 0, len(Phase)),
+        Sort.SHARDING: range(SHARDINGS),
+        Sort.COUNT: range(3),
     }
     return tuple(finite[sort])
 
@@ -158,7 +174,7 @@ class Rows(list[Any]):
 
 def build(case: Case, get: Get) -> State:
     """A state of a case, its control fields taken from ``get``."""
-    fixed: dict[str, Any] = {"seed": NONE}
+    fixed: dict[str, Any] = {} if RANDOM in case.modes else {"seed": NONE}
     fixed |= {} if case.anywhere else {"crashed": False}
     state = State(
         records=Rows(_row(case, get, Record, f"record{r}") for r in range(case.records)),
@@ -187,7 +203,7 @@ def build(case: Case, get: Get) -> State:
 
 
 def _row(case: Case, get: Get, cls: type, path: str, **fixed: Any) -> Any:
-    fixed = mode_fields(cls) | fixed
+    fixed = mode_fields(cls, [mode for mode in MODES if mode not in case.modes]) | fixed
     given = {
         name: TYPES.get(sort, _same)(value) if type(value) is int else value
         for name, sort in sorts(cls).items()
@@ -204,6 +220,8 @@ def _names(case: Case, get: Get) -> Names:
         rows = tuple(range(case.records))
         new = [TensorName(old + i) for i in range(case.records)]
         names |= {name: get(f"tensor{name}.row", rows) for name in new}
+    if EAGER in case.modes:
+        names[RESULT] = get(f"tensor{RESULT}.row", tuple(range(case.records)))
     return Names(names, {name: get(f"tensor{name}", (0, 1)) for name in names})
 
 
@@ -239,10 +257,11 @@ def fields_of(state: State) -> dict[str, Any]:
     names = state.tensors
     if isinstance(names, Names):
         size = len(state.records)
-        for name in range((NAMES_PER_RECORD + 1) * size):
+        for name in (RESULT, *range((NAMES_PER_RECORD + 1) * size)):
             present = names.present.get(TensorName(name), False)
             found[f"tensor{name}"] = present
-            if name >= NAMES_PER_RECORD * size and present is not False:
+            new = not 0 <= name < NAMES_PER_RECORD * size
+            if new and present is not False:
                 found[f"tensor{name}.row"] = dict.__getitem__(names, TensorName(name))
     return found
 

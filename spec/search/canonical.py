@@ -16,6 +16,7 @@ from operator import attrgetter
 from typing import Any, TypeVar
 
 from markstep.spec.rules.transfer import buffers_in_use
+from markstep.spec.sorts import Sort, sorts
 from markstep.spec.state import (
     NO_OWNER,
     NONE,
@@ -25,11 +26,9 @@ from markstep.spec.state import (
     Device,
     Execution,
     Record,
-    Sort,
     State,
     bit,
     rows,
-    sorts,
 )
 from markstep.spec.vocabulary import TensorName
 

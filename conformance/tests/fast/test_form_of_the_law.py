@@ -18,7 +18,8 @@ import pytest
 from markstep.spec.design import SOUND, TORCH_XLA_2_9, Design
 from markstep.spec.rules.execution import complete_execution
 from markstep.spec.rules.sync import Collect, collect
-from markstep.spec.state import Buffer, Call, CallKind, Execution, Phase, Record, State, sorts
+from markstep.spec.sorts import sorts
+from markstep.spec.state import Buffer, Call, CallKind, Execution, Phase, Record, State
 from markstep.spec.vocabulary import BufferStatus, CompleteExecution
 
 Box = dict[str, tuple[int, ...]]

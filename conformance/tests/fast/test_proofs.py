@@ -9,12 +9,12 @@ from markstep.spec.design import SOUND, TORCH_XLA_2_9, Design
 from markstep.spec.machine import step
 from markstep.spec.proofs import states
 from markstep.spec.proofs.expressions import evaluate
-from markstep.spec.proofs.instances import actions_in, cases
+from markstep.spec.proofs.instances import actions_in, at, cases
 from markstep.spec.proofs.merging import merging
-from markstep.spec.proofs.states import Case, build, concrete, fields_of, unknown
+from markstep.spec.proofs.states import OPENED, Case, build, concrete, fields_of, unknown
 from markstep.spec.proofs.symbolic import Run, follow, lift
 from markstep.spec.state import State
-from markstep.spec.vocabulary import CompleteExecution, FailExecution
+from markstep.spec.vocabulary import FailExecution
 
 RECORDS, BUFFERS, SAMPLES = 2, 2, 6
 
@@ -58,15 +58,15 @@ def symbolic_step(case: Case, action: object, design: Design, given: dict[str, i
     }
 
 
+@pytest.mark.parametrize("modes", [(), OPENED], ids=["", "modes"])
 @pytest.mark.parametrize("design", [SOUND, TORCH_XLA_2_9], ids=lambda d: d.name)
-def test_a_rule_on_symbols_is_the_rule_on_values(design: Design) -> None:
+def test_a_rule_on_symbols_is_the_rule_on_values(design: Design, modes: tuple[str, ...]) -> None:
     random_, compared = random.Random(3), set()
-    with merging(RECORDS, BUFFERS):
-        for case in cases(RECORDS, BUFFERS):
+    with merging(RECORDS, BUFFERS, modes):
+        for case in cases(RECORDS, BUFFERS, modes):
             for action in actions_in(case):
-                if isinstance(action, CompleteExecution):
-                    action = CompleteExecution()
-                for _ in range(SAMPLES):
+                action = at(action, {})
+                for _ in range(3 if modes else SAMPLES):
                     given = sample(case, random_)
                     after = step(concrete(case, given), action, design)
                     found = symbolic_step(case, action, design, given)

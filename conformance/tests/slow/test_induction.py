@@ -4,14 +4,23 @@ import pytest
 
 from markstep.spec.design import SOUND, Design
 from markstep.spec.proofs.enumeration import check_by_enumeration
-from markstep.spec.proofs.obligations import Finding, check_case
+from markstep.spec.proofs.obligations import Finding, Gap, check_case
 from markstep.spec.proofs.prove import Outcome, provable, prove, replay
 from markstep.spec.proofs.reach import reached
-from markstep.spec.proofs.states import Case
-from markstep.spec.rules import donation, sync
+from markstep.spec.proofs.states import OPENED, RANDOM, Case
+from markstep.spec.rules import (
+    annotations,
+    donation,
+    errors,
+    execution,
+    randomness,
+    sync,
+    transfer,
+)
 from markstep.spec.search.alphabet import Bound
+from markstep.spec.sorts import EAGER, SPMD
 from markstep.spec.state import Phase, Record, State
-from markstep.spec.vocabulary import TensorName
+from markstep.spec.vocabulary import DType, TensorName
 
 pytestmark = pytest.mark.slow
 
@@ -19,6 +28,16 @@ pytestmark = pytest.mark.slow
 def donors_needed_or_not(s: State, design: Design) -> int:
     """A broken `choose_donors`: it forgets what is needed afterwards (H-05)."""
     return donation.barrier_donors(s, design) | donation.user_donors(s, design)
+
+
+def done(*args: object) -> bool:
+    """A step that is left out, and said to be done."""
+    return True
+
+
+def unsent_seed(s: State) -> None:
+    """A broken `upload_seed`: a row, but nothing in it."""
+    s.device.seed = transfer.new_buffer(s, (), DType.S64)
 
 
 def post_order() -> Finding:
@@ -66,6 +85,53 @@ def test_both_methods_miss_the_same_lemma(missing: str, phase: Phase, id: str) -
     assert {gap.claim for gap in by_z3.gaps} == {gap.claim for gap in tried.gaps} == {id}
     for gap in (*by_z3.gaps, *tried.gaps):
         replay(gap, SOUND)
+
+
+def nothing(*args: object) -> None:
+    """A step that is left out."""
+
+
+def gaps_of(case: Case) -> dict[str, Gap]:
+    found = check_case(case, SOUND, provable([], case.modes))
+    return {gap.claim: gap for gap in found.gaps}
+
+
+MISSED = {
+    "a source that is not loaded": (
+        *(execution, "load_sources", nothing),
+        *(Case(1, 2, Phase.SCHEDULE, False, modes=(SPMD,)), "I129"),
+    ),
+    "a mark that annotates nothing": (
+        *(annotations, "set_spec", done),
+        *(Case(1, 1, Phase.IDLE, False, modes=(SPMD,)), "I131"),
+    ),
+    "an eager result that stays": (
+        *(errors, "conclude", nothing),
+        *(Case(2, 2, Phase.SCHEDULE, False, modes=(EAGER,)), "I134"),
+    ),
+    "a seed that is not sent": (
+        *(randomness, "upload_seed", unsent_seed),
+        *(Case(1, 2, Phase.IDLE, False, modes=(RANDOM,)), "I31"),
+    ),
+}
+"""What a rule may forget, where, in which case, and which claim notices."""
+
+
+@pytest.mark.parametrize("name", MISSED)
+def test_in_modes_too_what_a_rule_forgets_is_found(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module, function, wrong, case, claim = MISSED[name]
+    assert gaps_of(case) == {}
+    monkeypatch.setattr(module, function, wrong)
+    replay(gaps_of(case)[claim], SOUND)
+
+
+def test_modes_are_proved_for_one_record() -> None:
+    proof = prove(SOUND, [], 1, 1, modes=OPENED)
+    assert proof.closed
+    assert set(proof.outcomes.values()) == {Outcome.PROVED}
+    assert {"I10", "I80", "I129", "I134"} <= set(proof.outcomes)
 
 
 def test_everything_is_proved_for_one_record() -> None:
