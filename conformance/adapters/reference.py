@@ -33,7 +33,7 @@ class ReferenceAdapter:
     """A fresh executor for each program; executions end by A30 and A31, or when a call waits."""
 
     name = "reference"
-    capabilities = ALL_CAPABILITIES
+    capabilities = ALL_CAPABILITIES - {"aliasing"}
 
     def __init__(
         self, compile_mode: CompileMode | None = None, inline_scalars: InlineScalars = "special"
@@ -42,7 +42,7 @@ class ReferenceAdapter:
         ``inline_scalars``: as in the executor, to be held to another value of D22."""
         self.version = version("markstep")
         if not has_devices():
-            self.capabilities = ALL_CAPABILITIES - {"sharding"}
+            self.capabilities = ALL_CAPABILITIES - {"aliasing", "sharding"}
         self._fixed, self._resets, self._compiled = compile_mode, 0, 0
         self._kinds: Counter[str] = Counter()
         self._scalars = inline_scalars
