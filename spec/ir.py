@@ -185,7 +185,7 @@ def exact_wiring(order: Iterable[Node], roots: Roots) -> object:
             parameters[node.buffer] = position[node]
         if known is None:
             operands = tuple([position[o] for o in node.operands])
-            line = (node.op, node.value or node.view, node.shape, node.dtype.value, operands)
+            line = (node.op, node.value, node.shape, node.dtype.value, operands, node.view)
             lines.append((*line, hints_on_ops(node.hints, node.operands)) if node.hints else line)
     return tuple(lines), tuple([position[root] for root in roots])
 
