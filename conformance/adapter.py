@@ -47,6 +47,7 @@ NEEDS: dict[type, str] = {
         "sharding",
     ),
     v.SetEager: "eager",
+    **dict.fromkeys((v.ViewOf, v.Look), "aliasing"),
     v.CompleteExecution: ENVIRONMENT,
     v.FailExecution: ENVIRONMENT,
 }

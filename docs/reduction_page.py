@@ -4,7 +4,7 @@ from tables import flat, listed, table
 
 from markstep.conformance.logs.errortexts import ERROR_TEXTS
 from markstep.conformance.logs.recorded import IDLE_COUNTERS, MODELLED_COUNTERS, UNMODELLED_COUNTERS
-from markstep.conformance.logs.reduction import NOT_MODELLED, REDUCTION, Row
+from markstep.conformance.logs.reduction import REDUCTION, Row
 from markstep.spec.machine import ACTIONS
 
 
@@ -22,9 +22,7 @@ def reduction_page() -> str:
             [describe_record(row) for row in REDUCTION.values()],
         )
         + "\nIf one of several actions raises, those before it have happened.\n\n"
-        "## Not modelled\n\nLogs with these actions are *unsupported*:\n\n"
-        + table(("in the log", "why"), [(f"`{name}`", why) for name, why in NOT_MODELLED.items()])
-        + "\n## Errors\n\nType and beginning of the text tell the kind:\n\n"
+        "## Errors\n\nType and beginning of the text tell the kind:\n\n"
         + table(
             ("type", "text begins with", "kind", "thrown by"),
             [(f"`{e.type}`", f"`{e.prefix}`", f"`{e.kind}`", e.cpp) for e in ERROR_TEXTS],

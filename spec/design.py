@@ -262,6 +262,9 @@ class Design:
     """D25"""
     eager_copies: EagerCopies = EagerCopies.BORROW
     """D26"""
+    views_keep_layout: bool = True
+    """D44: a view that is made anew after an update elsewhere lies as before. torch_xla: it looks
+    dense, so that a reshape of it shares elements where eager execution copies."""
 
 
 SOUND = Design()
@@ -304,6 +307,7 @@ TORCH_XLA_2_9 = Design(
     gathers_by_program=True,
     eager_seeds=EagerSeeds.CURRENT,
     eager_copies=EagerCopies.AT_ONCE,
+    views_keep_layout=False,
 )
 
 SEED_2025_03 = replace(TORCH_XLA_2_9, name="seed_2025_03", user_donors=UserDonors.CONFIG)

@@ -28,6 +28,7 @@ from markstep.spec.ir import (
     ordered,
     program_of,
     sized_node,
+    view_node,
 )
 from markstep.spec.layouts import DEVICES, bytes_of
 from markstep.spec.payload import CACHE_CAPACITY, SCALAR_CAPACITY, Payload
@@ -40,6 +41,7 @@ from markstep.spec.randomness import (
     next_step_seed,
 )
 from markstep.spec.state import NONE, has
+from markstep.spec.views import Step
 from markstep.spec.vocabulary import DType, Number, Sharding
 
 ALPHA_OPS = ("add", "sub")
@@ -93,8 +95,7 @@ class GraphPayload(Payload):
     def count_upload(self, shape: tuple[int, ...], dtype: DType, sharding: Sharding) -> None:
         self.count("CreateDataHandles", 1 if sharding == Sharding.NONE else DEVICES)
         self.count("TransferToDevice")
-        size = ELEMENT_BYTES * (2 if dtype == DType.S64 else 1)
-        plain = sharding == Sharding.NONE
+        size, plain = ELEMENT_BYTES * (1 + (dtype == DType.S64)), sharding == Sharding.NONE
         sent = prod(shape) * size if plain else bytes_of(shape, sharding, size)
         self.count_sample("OutboundData", sent)
 
@@ -166,13 +167,15 @@ class GraphPayload(Payload):
     def hinted(self, node: Node | None, hint: Sharding, sharding: Sharding) -> Node | None:
         return None if node is None else hint_node(node, hint, sharding)
 
+    def viewed(self, nodes: tuple[Node | None, ...], step: Step) -> Node | None:
+        return None if None in nodes else view_node(_nodes(nodes), step)
+
     def meaning(self, node: Node | None, values: tuple[Value | None, ...]) -> Value | None:
         if node is None or len(node.operands) < len(values):
             return None
-        shapes = tuple(operand.shape for operand in node.operands)
         if any(operand.op == "expand_huge" for operand in node.operands):
             return None
-        return evaluate(node.op, values, shapes)
+        return evaluate(node.op, values, tuple(operand.shape for operand in node.operands))
 
     def expand(self, node: Node | None, shape: tuple[int, ...]) -> Node | None:
         if node is None or shape == ():
@@ -219,8 +222,8 @@ class GraphPayload(Payload):
         draw = node.operands[0] if node.op == HINT else node  # how it is to lie is said over it
         seed = draw.operands[-1:]
         rows = number_parameters(ordered(seed))[0]
-        used = program_of(seed).run(tuple([contents[row] for row in rows]))
-        return used == ((next_seed(before.running),),)
+        given = tuple([contents[row] for row in rows])
+        return program_of(seed).run(given) == ((next_seed(before.running),),)
 
     def next_seed(self) -> Node | None:
         self.advance_seed()
@@ -240,8 +243,7 @@ class GraphPayload(Payload):
     def seeds_are_right(self, seed: Value | None) -> bool:
         if self.seed_node is None:
             return self.running == self.seed
-        program = program_of((self.seed_node,))
-        return program.run((seed,)) == ((self.running,),)
+        return program_of((self.seed_node,)).run((seed,)) == ((self.running,),)
 
     def seed_follows(self, before: Payload) -> bool:
         assert isinstance(before, GraphPayload)

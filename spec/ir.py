@@ -15,6 +15,7 @@ from weakref import WeakValueDictionary
 from markstep.spec.design import Design, KeyWiring
 from markstep.spec.evaluator import Value, evaluate, result_shape
 from markstep.spec.randomness import draw
+from markstep.spec.views import WRITERS, Step, gathered, scattered, seen_by
 from markstep.spec.vocabulary import DType, Number, Sharding
 
 DEVICE_DATA = "device_data"
@@ -46,6 +47,8 @@ class Node:
     """The scalar of a constant node; the sharding of a hint."""
     hints: tuple[Sharding, ...] = ()
     """The shardings that were on the operands when the node was made; none: no operand had one."""
+    view: Step | None = None
+    """What a node of a view shows of its operand, or writes back into it."""
 
 
 Roots: TypeAlias = tuple[Node, ...]
@@ -81,6 +84,14 @@ def sized_node(op: str, operands: tuple[Node, ...], shape: tuple[int, ...], dtyp
     """A pending op whose result does not have its shape or dtype from its operands."""
     structure = structure_of(op, shape, dtype.value, *[o.structure for o in operands])
     return Node(op, operands, shape, dtype, structure)
+
+
+def view_node(operands: tuple[Node, ...], step: Step) -> Node:
+    """What a view shows of a value; of a value and a part: the value with that part in it."""
+    base, written = operands[0], len(operands) == 2
+    op, shape = (WRITERS[step.kind], base.shape) if written else (step.kind, step.shape)
+    structure = structure_of(op, shape, step.args, *[o.structure for o in operands])
+    return Node(op, operands, shape, base.dtype, structure, view=step)
 
 
 class Structure:
@@ -174,7 +185,7 @@ def exact_wiring(order: Iterable[Node], roots: Roots) -> object:
             parameters[node.buffer] = position[node]
         if known is None:
             operands = tuple([position[o] for o in node.operands])
-            line = (node.op, node.value, node.shape, node.dtype.value, operands)
+            line = (node.op, node.value, node.shape, node.dtype.value, operands, node.view)
             lines.append((*line, hints_on_ops(node.hints, node.operands)) if node.hints else line)
     return tuple(lines), tuple([position[root] for root in roots])
 
@@ -228,6 +239,9 @@ def value_of(node: Node, values: tuple[Value | None, ...]) -> Value | None:
     if node.op == THREEFRY:
         _, (bound,), (seed,) = known
         return draw(int(seed), int(bound), prod(node.shape))
+    if node.view is not None:
+        places = seen_by(node.view, node.operands[0].shape)
+        return scattered(known[0], places, known[-1]) if known[1:] else gathered(known[0], places)
     return evaluate(node.op, values, tuple(o.shape for o in node.operands))
 
 
@@ -245,6 +259,8 @@ def over(node: Node, operands: tuple[Node, ...]) -> Node:
     if node.op == HINT:
         hint = node.hints[0] if node.hints else Sharding.NONE
         return hint_node(operands[0], hint, Sharding(int(node.value or 0)))
+    if node.view is not None:
+        return view_node(operands, node.view)
     made = sized_node(node.op, operands, node.shape, node.dtype)
     return replace(made, hints=node.hints) if node.hints else made
 

@@ -21,6 +21,7 @@ from markstep.spec.rules import (
     sharding,
     sync,
     tensors,
+    views,
 )
 from markstep.spec.state import Phase, State
 
@@ -62,8 +63,8 @@ ACTIONS: dict[type, Rule] = {
     v.Clone: Rule("A05", tensors.clone, cpp="tensor_methods::clone"),
     v.CopyInto: Rule("A06", tensors.copy_into, cpp="tensor_methods::copy_"),
     v.CopyFromHost: Rule("A07", tensors.copy_from_host, cpp="XLATensor::UpdateFromTensor"),
-    v.Detach: Rule("A08", tensors.detach, cpp="XLATensorImpl::shallow_copy_and_detach"),
-    v.Drop: Rule("A09", tensors.drop, cpp="XLAGraphExecutor::UnregisterTensor"),
+    v.Detach: Rule("A08", views.detach, cpp="XLATensorImpl::shallow_copy_and_detach"),
+    v.Drop: Rule("A09", views.drop, cpp="XLAGraphExecutor::UnregisterTensor"),
     v.Sync: Rule("A10", calls.sync, cpp="XLAGraphExecutor::SyncTensorsGraph"),
     v.SyncLive: Rule("A11", calls.sync_live, cpp="XLAGraphExecutor::SyncLiveTensorsGraph"),
     v.StepBarrier: Rule("A12", calls.step_barrier, cpp="XLAGraphExecutor::MarkStep"),
@@ -91,6 +92,8 @@ ACTIONS: dict[type, Rule] = {
     v.ReadSpec: Rule("A38", sharding.read_annotation, cpp="XLATensor::sharding_spec"),
     v.BindData: Rule("A39", sharding.bind_data, cpp="(no such call)"),
     v.SetEager: Rule("A32", calls.set_eager, cpp="XLAGraphExecutor::SetUseEagerMode"),
+    v.ViewOf: Rule("A53", views.view_of, cpp="XLATensor::CreateViewTensor"),
+    v.Look: Rule("A54", views.look, cpp="FunctionalTensorWrapper::sync_"),
     v.CompleteExecution: Rule("A30", execution.complete_execution, cpp="(device)"),
     v.FailExecution: Rule("A31", execution.fail_execution, cpp="(device)"),
     sync.Collect: Rule("A40", sync.collect, Phase.COLLECT, "CollectSyncTensors"),
@@ -126,6 +129,8 @@ def step(state: State, action: AnyAction, design: Design) -> State | None:
 
 def take(draft: State, action: AnyAction, design: Design) -> None:
     """Let an enabled action change a draft."""
+    if draft.views is not None and not isinstance(action, views.LEFT_ALONE):
+        views.refresh(draft, names(action)[0], design)
     ACTIONS[type(action)].effect(draft, action, design)
     if draft.call.phase == Phase.IDLE:
         draft.lost = lost_records(draft)

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from markstep.spec.design import Design
 from markstep.spec.evaluator import Value
 from markstep.spec.ir import Node, Program
+from markstep.spec.views import Step
 from markstep.spec.vocabulary import DType, Number, Sharding
 
 CACHE_CAPACITY = 2048
@@ -93,6 +94,10 @@ class Payload:
 
     def hinted(self, node: Node | None, hint: Sharding, sharding: Sharding) -> Node | None:
         """A pending hint that a value, on whose node there is ``hint``, lies in another way."""
+        return None
+
+    def viewed(self, nodes: tuple[Node | None, ...], step: Step) -> Node | None:
+        """A pending view of a value; of a value and a part: the value with the part written in."""
         return None
 
     def meaning(self, node: Node | None, values: tuple[Value | None, ...]) -> Value | None:

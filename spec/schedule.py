@@ -23,7 +23,9 @@ from markstep.spec.rules.execution import Await, Barrier, Lock, Schedule
 from markstep.spec.rules.reading import Download, Read
 from markstep.spec.rules.scalars import inlined
 from markstep.spec.rules.sync import Collect, Compile, Extract, Install, Lookup, PostOrder, Upload
+from markstep.spec.rules.views import can_be_viewed
 from markstep.spec.state import NONE, Device, Phase, State, bit, has
+from markstep.spec.views import Views
 from markstep.spec.vocabulary import (
     Apply,
     AssignInPlace,
@@ -46,6 +48,7 @@ from markstep.spec.vocabulary import (
     Sharding,
     TensorName,
     UseSpmd,
+    ViewOf,
 )
 
 Observer: TypeAlias = Callable[[State, AnyAction, State], None]
@@ -79,7 +82,7 @@ def initial_state(seed: int = FIRST_SEED, spmd: bool = False) -> State:
     """A fresh process with the real payload."""
     payload = GraphPayload()
     payload.set_seed(seed)
-    return State(payload=payload, device=Device(spmd=spmd))
+    return State(payload=payload, device=Device(spmd=spmd), views=Views())
 
 
 def perform(
@@ -152,7 +155,11 @@ def fits(state: State, action: AnyAction) -> bool:
             small = prod(shape) <= MOST_ELEMENTS and dtype == DType.F32
             return small and 0 < action.bound <= MAX_BOUND
         case SetEager():
-            return not (action.flag and state.device.spmd)
+            viewed = state.views is not None and state.views.objects != {}
+            return not (action.flag and (state.device.spmd or viewed))
+        case ViewOf():
+            modes = state.device.spmd or state.device.eager or state.views is None
+            return not modes and can_be_shown(state, action)
         case UseSpmd():
             return not state.device.eager
         case SetSeed():
@@ -185,10 +192,30 @@ def is_layout(action: CreateFromHost | CreatePlaceholder | Fill) -> bool:
     return held and all(size >= 0 for size in action.shape)
 
 
+def can_be_shown(state: State, action: ViewOf) -> bool:
+    """Whether a view of a tensor has these sizes; a reshape copies where a view is not possible."""
+    shape, sizes = state.record_of(action.source).shape, action.sizes
+    if any(size < 0 for size in sizes) or prod(shape) > MOST_ELEMENTS:
+        return False
+    match action.op:
+        case "slice" if len(sizes) == 3 and sizes[0] < len(shape):
+            return sizes[1] <= sizes[2] <= shape[sizes[0]]
+        case "transpose":
+            return len(shape) == 2 and sizes == ()
+        case "reshape":
+            return prod(shape) == prod(sizes)
+        case "view":
+            return prod(shape) == prod(sizes) and can_be_viewed(state, action)
+    return False
+
+
 def results_of_cached_run(state: State, tensors: tuple[TensorName, ...]) -> list[int]:
-    """The record rows that a run by key has a result for: each needs a name."""
-    members = dict.fromkeys(state.tensors[name] for name in tensors)
-    return [r for r in members if state.records[r].handle == NONE and is_output(state, r)]
+    """The record rows that a run by key has a result for: each needs a name. What is out of date
+    will be pending work of its own."""
+    late = [name for name in tensors if state.views is not None and state.views.is_stale(name)]
+    members = dict.fromkeys((state.tensors[n], n if n in late else None) for n in tensors)
+    pending = [r for r, record in enumerate(state.records) if record.handle == NONE]
+    return [r for r, n in members if n is not None or (r in pending and is_output(state, r))]
 
 
 def _layout(state: State, name: TensorName) -> tuple[tuple[int, ...], DType]:

@@ -16,6 +16,7 @@ from markstep.spec.evaluator import Value
 from markstep.spec.ir import Node, Program
 from markstep.spec.payload import ERASED, Payload
 from markstep.spec.sorts import EAGER, Sort, control, mode_control
+from markstep.spec.views import Views
 from markstep.spec.vocabulary import BufferStatus, DType, ErrorKind, IrKind, Sharding, TensorName
 
 NONE = -1
@@ -78,10 +79,8 @@ class Record:
     host: bool = control(False, Sort.BOOL)
     is_cloned: bool = control(False, Sort.BOOL)
     """``ir`` is a leaf borrowed from another record: the next forced sync makes an own buffer."""
-    error: int = control(0, Sort.EXECUTION_ID)
-    """ErrorDelivery.OWNER: the failed execution that this record has to report, or 0."""
-    defined: bool = control(True, Sort.BOOL)
-    """Ghost: eager execution gives this tensor a value."""
+    error: int = control(0, Sort.EXECUTION_ID)  # the failed execution that it has to report, or 0
+    defined: bool = control(True, Sort.BOOL)  # ghost: eager execution gives it a value
     host_exposed: bool = control(False, Sort.BOOL)
     """A read has handed out the host copy itself (not Design.read_returns_copy)."""
     host_right: bool = control(True, Sort.BOOL)
@@ -114,8 +113,7 @@ class Buffer:
     owner: int = control(NO_OWNER, Sort.RECORD_ID)
     """info.owner_id; NO_OWNER when info is empty."""
     read_only: bool = control(False, Sort.BOOL)
-    donate: bool = control(False, Sort.BOOL)
-    """The user's donation mark."""
+    donate: bool = control(False, Sort.BOOL)  # the user's mark
     cached: bool = control(False, Sort.BOOL)
     """Held by the scalar cache, which outlives every record."""
     sharding: Sharding = mode_control(Sharding.NONE, Sort.SHARDING)
@@ -148,8 +146,7 @@ class Execution:
 
     running: bool = control(False, Sort.BOOL)
     id: int = control(0, Sort.EXECUTION_ID)
-    outputs: int = control(0, Sort.BUFFERS)
-    """Placeholders to fill."""
+    outputs: int = control(0, Sort.BUFFERS)  # placeholders to fill
     refills: int = control(0, Sort.BUFFERS)
     """Borrowed buffer records whose contents an evaluation that keeps the ir replaces."""
     params: int = control(0, Sort.BUFFERS)
@@ -158,8 +155,7 @@ class Execution:
     """The program and its arguments do not fit: the runtime will refuse them."""
     right: bool = control(True, Sort.BOOL)
     """Ghost: the program is the one that the graph means."""
-    counted: bool = True
-    """Payload: whether the counter ExecuteComputation sees it."""
+    counted: bool = True  # payload: whether ExecuteComputation sees it
     eager: bool = False
     arguments: tuple[int, ...] = ()
     """Payload: the rows of the parameters in order of their numbers."""
@@ -250,10 +246,11 @@ class State:
     """Which record each tensor object points at; several may share one (detach)."""
     lost: int = 0
     """Ghost: mask of the records whose value was lost or wrong when the last call ended."""
-    raised: ErrorKind = ErrorKind.NONE
-    """How the last finished call ended."""
+    raised: ErrorKind = ErrorKind.NONE  # how the last finished call ended
     value: object = None
     payload: Payload = ERASED
+    views: Views | None = None
+    """With a real payload: which tensors show elements of others."""
 
     def draft(self) -> "State":
         """A copy that a rule may change.
@@ -269,6 +266,7 @@ class State:
             copy.call = _shallow(self.call)
         copy.tensors = self.tensors.copy()
         copy.payload = self.payload.draft()
+        copy.views = self.views.draft() if self.views is not None else None
         return copy
 
     def record_of(self, name: TensorName) -> Record:

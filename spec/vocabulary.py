@@ -390,6 +390,25 @@ class SetEager:
     flag: bool = True
 
 
+@dataclass(frozen=True, slots=True)
+class ViewOf:
+    """A53: ``out`` shows elements of ``source``: what is written to one, the other shows.
+
+    ``sizes``: the shape for view and reshape; dimension, begin and end for slice."""
+
+    out: TensorName
+    source: TensorName
+    op: str
+    sizes: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """A54: bring ``tensor`` up to date, as any call that is given it does first."""
+
+    tensor: TensorName
+
+
 # ---- actions of the environment --------------------------------------------------------------
 
 
@@ -445,6 +464,8 @@ Action: TypeAlias = (
     | BindData
     | LoadShards
     | SetEager
+    | ViewOf
+    | Look
     | CompleteExecution
     | FailExecution
 )

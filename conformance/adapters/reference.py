@@ -35,14 +35,14 @@ class ReferenceAdapter:
     """A fresh executor for each program; executions end by A30 and A31, or when a call waits."""
 
     name = "reference"
-    capabilities = ALL_CAPABILITIES
+    capabilities = ALL_CAPABILITIES - {"aliasing"}
 
     def __init__(self, compile_mode: CompileMode | None = None, design: Design = SOUND) -> None:
         """``compile_mode``: that of every program; None: mostly "interpret", sometimes "xla".
         ``design``: one that the executor can be built as; another one is not imitated."""
         self.version = version("markstep")
         if not has_devices():
-            self.capabilities = ALL_CAPABILITIES - {"sharding"}
+            self.capabilities = ALL_CAPABILITIES - {"aliasing", "sharding"}
         self._fixed, self._resets, self._compiled = compile_mode, 0, 0
         self._kinds: Counter[str] = Counter()
         self._build = build_of(design) or Build()

@@ -30,6 +30,7 @@ from markstep.spec.vocabulary import Action, TensorName
 MAX_TENSORS = 5
 SCALARS = (2, 1)
 BOOLEANS = (False, True)
+VIEWS = ("view", "reshape")
 
 
 class Disagreement(AssertionError):
@@ -60,7 +61,9 @@ def enumerate_actions(kind: type, state: State, fresh: TensorName) -> Iterator[A
             yield from (v.CopyInto(a, b) for a, b in product(live, live))
         case v.CopyFromHost:
             yield from (v.CopyFromHost(t, (4, 3, 2, 1), u) for t, u in product(live, BOOLEANS))
-        case v.Drop | v.ReadOne | v.WriteToResult | v.ReadSpec | v.ClearSharding:
+        case v.ViewOf:
+            yield from _views(live, fresh)
+        case v.Drop | v.Look | v.ReadOne | v.WriteToResult | v.ReadSpec | v.ClearSharding:
             yield from (kind(name) for name in live)
         case v.MarkSharding:
             some = product(live, v.Sharding, BOOLEANS)
@@ -97,6 +100,13 @@ def _operations(kind: type, live: list[TensorName], fresh: TensorName) -> Iterat
             yield v.Apply(fresh, op, inputs, number)
         else:
             yield v.AssignInPlace(inputs[0], op, inputs[1:], number)
+
+
+def _views(live: list[TensorName], fresh: TensorName) -> Iterator[Action]:
+    for name in live:
+        yield from (v.ViewOf(fresh, name, op, sizes) for op in VIEWS for sizes in ((4,), (2, 2)))
+        yield v.ViewOf(fresh, name, "slice", (0, 1, 2))
+        yield v.ViewOf(fresh, name, "transpose")
 
 
 def _run_cached(state: State, tensors: tuple[TensorName, ...], fresh: TensorName) -> Action:

@@ -44,6 +44,12 @@ ROOTS = {
     "random": "aten::random",
     "threefry": "aten::random",
     "sharding": "xla::custom_sharding",
+    "view": "aten::view",
+    "permute": "aten::permute",
+    "select": "xla::select",
+    "unselect": "xla::unselect",
+    "as_strided": "aten::as_strided",
+    "as_strided_update": "xla::as_strided_view_update",
 }
 """Op of the law → name of its node in torch_xla."""
 DTYPES = {DType.F32: "f32", DType.S32: "s32"}

@@ -15,7 +15,6 @@ from typing import TypeAlias
 from markstep.conformance.logs import strictjson as json
 from markstep.conformance.logs.arguments import (
     Arguments,
-    NotModelled,
     UnknownRecord,
     device_of,
     dtype_named,
@@ -71,8 +70,6 @@ def reduce_step(
     If one of several actions raises, those before it have happened and those after it have not.
     Raises FieldError (malformed), UnknownRecord or NotModelled.
     """
-    if step.action in NOT_MODELLED:
-        raise NotModelled(f"action {step.action}: {NOT_MODELLED[step.action]}")
     if step.action not in REDUCTION:
         raise UnknownRecord(f"unknown action {json.shown(step.action)}")
     step, _ = device_of(step, header)
@@ -187,6 +184,29 @@ def clone(a: Arguments) -> tuple[v.Action, ...]:
     Not observed: the mark that the clone's ir is borrowed."""
     source = a.tensor("a")
     return (v.Clone(a.new(), source),)
+
+
+@row("view", "reshape", makes=(v.ViewOf,))
+def view(a: Arguments) -> tuple[v.Action, ...]:
+    """`T(a).view(shape)` or `T(a).reshape(shape)` has returned.
+    Not observed: the base that both now share; that the result keeps the source alive."""
+    source, shape = a.tensor("a"), a.shape()
+    return (v.ViewOf(a.new(), source, a.action, shape),)
+
+
+@row("slice", makes=(v.ViewOf,))
+def slice_(a: Arguments) -> tuple[v.Action, ...]:
+    """`T(a)[:, .., start:end]` has returned.
+    Not observed: as for view."""
+    sizes = tuple(a.take(name, json.count) for name in ("dim", "start", "end"))
+    return (v.ViewOf(a.new(), a.tensor("a"), "slice", sizes),)
+
+
+@row("transpose", makes=(v.ViewOf,))
+def transpose(a: Arguments) -> tuple[v.Action, ...]:
+    """`T(a).transpose(0, 1)` has returned.
+    Not observed: as for view."""
+    return (v.ViewOf(a.new(), a.tensor("a"), "transpose"),)
 
 
 @row("detach", makes=(v.Detach,))
@@ -319,9 +339,3 @@ def clear_sharding(a: Arguments) -> tuple[v.Action, ...]:
     """`_xla_clear_sharding` has returned.
     Not observed: the sharding on the ir node, but for what it does to the annotation."""
     return (v.ClearSharding(a.tensor("t")),)
-
-
-NOT_MODELLED: dict[str, str] = {
-    **dict.fromkeys(("view", "reshape", "slice", "transpose"), "views are not modelled yet"),
-}
-"""Actions that the format has and the law has not."""

@@ -23,7 +23,9 @@ from markstep.spec.vocabulary import (
     Action,
     ErrorKind,
     GraphHash,
+    Look,
     ReadSpec,
+    TensorName,
 )
 
 
@@ -116,8 +118,18 @@ def take(
         for name in sorted(state.tensors):
             taken.append(ReadSpec(name))
             state = _small_step(state, taken[-1], design, notes)
+    for name in out_of_date(state):
+        taken.append(Look(name))
+        state = _small_step(state, taken[-1], design, notes)
     seen = (notes.key, notes.inputs, last, notes.ends)
     return Ended(actions, before, returned, state, *seen, tuple(taken))
+
+
+def out_of_date(state: State) -> list[TensorName]:
+    """The tensors that the recorder's look brings up to date, in the order in which it looks."""
+    if state.views is None or state.device.crashed:
+        return []
+    return sorted(filter(state.views.is_stale, state.tensors))
 
 
 def _whole_call(

@@ -16,6 +16,7 @@ from markstep.conformance.programs.motifs import MOTIFS
 from markstep.conformance.programs.roles import Motif, Roles
 from markstep.conformance.programs.shardings import SPMD_PERCENT, WEIGHT, sharded_action
 from markstep.conformance.programs.source import Source
+from markstep.conformance.programs.viewing import VIEW_WEIGHTS, view_action
 from markstep.conformance.programs.weights import (
     BOUNDS,
     FILLED,
@@ -161,6 +162,7 @@ class Chooser:
             (WEIGHT if device.spmd else 0, "sharded"),
             (0 if device.spmd else 6 if device.eager else 1, "eager"),
             (24 if full else 3, "drop"),
+            *(VIEW_WEIGHTS if "aliasing" in self.capabilities else ()),
         ]
         return [*makers, *OTHERS, *(entry for entry in situation if entry[0])]
 
@@ -242,6 +244,12 @@ class Chooser:
         target = self.source.pick(live)
         values = self._values(state.record_of(target).shape)
         return v.CopyFromHost(target, values, not self.source.percent(30))
+
+    def _view(self, state: State, live: list[TensorName]) -> Action:
+        return view_action(self.source, state, self.source.pick(live), self.fresh())
+
+    def _look(self, state: State, live: list[TensorName]) -> Action:
+        return v.Look(self.source.pick(live))
 
     def _drop(self, state: State, live: list[TensorName]) -> Action:
         return v.Drop(self.source.pick(live))

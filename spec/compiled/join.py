@@ -25,7 +25,7 @@ from markstep.spec.proofs.symbolic import (
     on_symbols,
     running,
 )
-from markstep.spec.rules import errors, execution, reading, sync, tensors, transfer
+from markstep.spec.rules import errors, execution, objects, reading, sync, tensors, transfer
 from markstep.spec.sorts import sorts
 from markstep.spec.state import Buffer, Call, Device, Execution, Record, State
 from markstep.spec.vocabulary import TensorName
@@ -39,7 +39,7 @@ JOINED = (
     transfer.fill,
     transfer.own,
     transfer.get_ir,
-    tensors.bind,
+    objects.bind,
     tensors.put_host_data,
     errors.take_lock,
     errors.deliver,

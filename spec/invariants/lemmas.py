@@ -9,7 +9,7 @@ from markstep.spec.design import Design, ErrorDelivery, Truncation, Validation
 from markstep.spec.invariants.claim import Kind, Step, claim
 from markstep.spec.rules.donation import needed_afterwards
 from markstep.spec.rules.errors import executes, lacks_value
-from markstep.spec.rules.tensors import lost
+from markstep.spec.rules.objects import lost
 from markstep.spec.state import NONE, Buffer, Call, CallKind, Execution, Phase, Record, State, bit
 from markstep.spec.vocabulary import BufferStatus, IrKind, Sharding
 

@@ -74,8 +74,11 @@ def the_mode_does_not_change_the_numbers(t: Step) -> bool:
 
 
 def drawn(t: Step) -> Record | None:
-    """The record of the random tensor that has just been traced, if one has."""
+    """The record of the random tensor that has just been traced, if one has: a tensor that shows a
+    part of another shows a part of the draw."""
     if not isinstance(t.action, Random) or t.after.raised != ErrorKind.NONE:
+        return None
+    if t.after.views is not None and t.after.views.is_view(t.action.target):
         return None
     if t.after.call.kind == CallKind.EAGER:
         return t.after.records[t.after.call.target]

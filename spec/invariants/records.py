@@ -6,7 +6,7 @@ Source: semantics.md §6, Records.
 from itertools import combinations
 
 from markstep.spec.invariants.claim import Kind, Step, claim
-from markstep.spec.rules.tensors import lost
+from markstep.spec.rules.objects import lost
 from markstep.spec.state import NONE, Phase, Record, State, bit
 from markstep.spec.vocabulary import AssignInPlace, BufferStatus, IrKind
 
@@ -102,9 +102,9 @@ def ids_are_unique(t: Step) -> bool:
     why="A step barrier must see every tensor, and nothing else.",
 )
 def registry_is_exact(t: Step) -> bool:
-    """The live records are those that some tensor object points at."""
-    pointed = 0
-    for row in t.after.tensors.values():
+    """The live records are those that some tensor object points at, or that a view keeps alive."""
+    pointed, named = 0, t.after.tensors.values()
+    for row in named if t.after.views is None else t.after.views.kept(set(named)):
         pointed |= bit(row)
     living = 0
     for row, record in enumerate(t.after.records):
@@ -188,5 +188,7 @@ def alias_id_is_an_ancestor(t: Step) -> bool:
     """An in-place update hands on the updated record's id or its alias id."""
     if not isinstance(t.action, AssignInPlace) or t.after.raised != "none":
         return True
+    if t.before.views is not None and t.before.views.is_stale(t.action.target):
+        return True  # the record that was updated is one that was made for it
     old = t.before.record_of(t.action.target)
     return t.after.record_of(t.action.target).alias_id in (old.id, old.alias_id)

@@ -40,7 +40,7 @@ from markstep.spec.proofs.symbolic import (
     summary,
 )
 from markstep.spec.rules import donation as donors
-from markstep.spec.rules import errors, execution, tensors, transfer
+from markstep.spec.rules import errors, execution, objects, transfer
 from markstep.spec.rules import sync as phases
 from markstep.spec.sorts import Sort
 from markstep.spec.state import NONE
@@ -55,7 +55,7 @@ LOOKS = (
     transfer.referred_to,
     transfer.held_by,
     transfer.cached,
-    tensors.lost,
+    objects.lost,
     donors.choose_donors,
     donors.plans_barrier,
     donors.barrier_donors,

@@ -32,6 +32,8 @@ def conclude(s: State, error: ErrorKind) -> None:
         return
     if error == ErrorKind.NONE:
         s.records[call.replaces] = s.records[call.target]
+        if s.views is not None:
+            s.views.touched |= {call.replaces}
     s.records[call.target] = Record()
     s.device.stored_about &= ~bit(call.target)
     s.payload.count("DestroyXlaTensor")

@@ -19,8 +19,8 @@ from markstep.spec.rules.errors import (
     mixes_kinds,
     take_lock,
 )
+from markstep.spec.rules.objects import bind, fresh_record
 from markstep.spec.rules.sync import give_placeholder, return_from_call
-from markstep.spec.rules.tensors import bind, fresh_record
 from markstep.spec.rules.transfer import (
     fill,
     load,

@@ -8,8 +8,9 @@ a program depends on how often the seed was used since the last barrier. Source:
 from markstep.spec.design import Design, EagerSeeds
 from markstep.spec.ir import Node
 from markstep.spec.rules.annotations import hand_on_spec
+from markstep.spec.rules.objects import lost
 from markstep.spec.rules.scalars import scalar_operand
-from markstep.spec.rules.tensors import lost, successor, updated
+from markstep.spec.rules.tensors import successor, updated
 from markstep.spec.rules.transfer import fail, succeed, upload
 from markstep.spec.state import NONE, State, bit
 from markstep.spec.vocabulary import DType, ErrorKind, GetSeed, IrKind, Random, SetSeed
@@ -31,7 +32,7 @@ def random(s: State, a: Random, design: Design) -> None:
     record.node = s.payload.random(design, bound, seed, record.shape)
     record.truth = s.payload.drawn(record.node, a.bound)
     # OBSERVE
-    updated(s, row, record)
+    updated(s, a.target, record, design)
     return hand_on_spec(s, old, row, design)
 
 

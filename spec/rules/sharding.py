@@ -14,7 +14,7 @@ from markstep.spec.rules.annotations import (
 )
 from markstep.spec.rules.calls import call_about
 from markstep.spec.rules.errors import is_stub, will_be_filled
-from markstep.spec.rules.tensors import lost
+from markstep.spec.rules.objects import lost
 from markstep.spec.rules.transfer import (
     count_send,
     drop_host,

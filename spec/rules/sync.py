@@ -25,7 +25,7 @@ from markstep.spec.rules.errors import (
     take_lock,
     unexecutable,
 )
-from markstep.spec.rules.tensors import temporary_records
+from markstep.spec.rules.objects import temporary_records
 from markstep.spec.rules.transfer import (
     count_send,
     disown,

@@ -10,6 +10,7 @@ from markstep.spec.ops import OPS
 from markstep.spec.rules.annotations import copy_annotated, copy_specs, hand_on_spec
 from markstep.spec.rules.calls import call_about
 from markstep.spec.rules.eager import RESULT, compute
+from markstep.spec.rules.objects import bind, chain_id, fresh_record, lost, place, temporary_records
 from markstep.spec.rules.scalars import scalar_operand
 from markstep.spec.rules.transfer import (
     drop_host,
@@ -24,6 +25,7 @@ from markstep.spec.rules.transfer import (
     succeed,
     upload,
 )
+from markstep.spec.rules.views import commit, touch
 from markstep.spec.state import NONE, CallKind, Record, State, bit
 from markstep.spec.vocabulary import (
     Apply,
@@ -34,42 +36,12 @@ from markstep.spec.vocabulary import (
     CopyInto,
     CreateFromHost,
     CreatePlaceholder,
-    Detach,
-    Drop,
-    DType,
     ErrorKind,
     Fill,
     IrKind,
     Sharding,
     TensorName,
 )
-
-
-def fresh_record(s: State, shape: tuple[int, ...], dtype: DType) -> Record:
-    """A record with a new id and nothing in it (C++: XLATensor::Create registers it)."""
-    s.payload.count("CreateXlaTensor")
-    record = Record(live=True, id=s.next_record_id, alias_id=s.next_record_id)
-    record.shape, record.dtype = shape, dtype
-    s.next_record_id += 1
-    return record
-
-
-def temporary_records(s: State, how_many: int) -> None:
-    """Records that live only inside one call, such as a wrapped number; each uses up an id."""
-    s.payload.count("CreateXlaTensor", how_many)
-    s.payload.count("DestroyXlaTensor", how_many)
-    s.next_record_id += how_many
-
-
-def bind(s: State, name: TensorName, record: Record) -> int:
-    """Let a new tensor object point at a record; the record's row."""
-    row = next((r for r, old in enumerate(s.records) if not old.live), len(s.records))
-    if row == len(s.records):
-        s.records.append(record)
-    else:
-        s.records[row] = record
-    s.tensors[name] = row
-    return row
 
 
 def create_from_host(s: State, a: CreateFromHost, design: Design) -> None:
@@ -214,24 +186,28 @@ def assign_in_place(s: State, a: AssignInPlace, design: Design) -> None:
     record = successor(s, old)
     trace(s, record, a, inputs, design)
     # OBSERVE
-    updated(s, target, record)
+    updated(s, a.target, record, design)
     return hand_on_spec(s, old, target, design)
 
 
-def updated(s: State, row: int, record: Record) -> None:
+def updated(s: State, name: TensorName, record: Record, design: Design) -> None:
     """A new record replaces an old one; in eager mode, once it has been computed."""
+    row = s.tensors[name]
     if s.device.eager:
         return compute(s, bind(s, RESULT, record), replaces=row)
+    if s.views is not None and name in s.views.objects:
+        commit(s, name, place(s, record), design)
+        return succeed(s)
     s.payload.count("DestroyXlaTensor")
     s.records[row] = record
+    touch(s, name, design)
     return succeed(s)
 
 
 def successor(s: State, old: Record) -> Record:
     """The record that replaces another in an in-place update."""
     record = fresh_record(s, old.shape, old.dtype)
-    has_buffer = old.handle != NONE or old.ir == IrKind.LEAF
-    record.alias_id = old.id if has_buffer else old.alias_id
+    record.alias_id = chain_id(old)
     return record
 
 
@@ -280,17 +256,13 @@ def copy_into(s: State, a: CopyInto, design: Design) -> None:
     record.error = record.error if target == source else 0
     if s.device.spmd:
         copy_annotated(s, target, source, design)
+    touch(s, a.target, design)
     # OBSERVE
     succeed(s)
     at_once = s.device.eager and design.eager_copies == EagerCopies.AT_ONCE
     if at_once and record.ir != IrKind.LEAF:
         call_about(s, CallKind.SYNC, [target]).force = True
     return None
-
-
-def lost(record: Record) -> bool:
-    """DEAD: the record has no source of a value."""
-    return record.handle == NONE and record.ir == IrKind.NONE and not record.host
 
 
 def copy_from_host(s: State, a: CopyFromHost, design: Design) -> None:
@@ -303,31 +275,9 @@ def copy_from_host(s: State, a: CopyFromHost, design: Design) -> None:
     record.truth = s.payload.host_array(a.value)
     record.error = 0
     put_host_data(s, record, a.upload, design)
+    touch(s, a.target, design)
     # OBSERVE
     return succeed(s)
-
-
-def detach(s: State, a: Detach, design: Design) -> None:
-    """A08. A second tensor object over the same record."""
-    # GUARD
-    if lost(s.record_of(a.source)):  # A08.G1: even its shape is unknown
-        return fail(s, ErrorKind.LOST)
-    # EFFECT
-    s.tensors[a.out] = s.tensors[a.source]
-    # OBSERVE
-    return succeed(s)
-
-
-def drop(s: State, a: Drop, design: Design) -> None:
-    """A09. A record dies with its last tensor object."""
-    # EFFECT
-    row = s.tensors.pop(a.tensor)
-    if row not in s.tensors.values():
-        s.records[row] = Record()
-        s.device.stored_about &= ~bit(row)
-        s.payload.count("DestroyXlaTensor")
-    # OBSERVE
-    succeed(s)
 
 
 def clear_pending(s: State, a: ClearPending, design: Design) -> None:

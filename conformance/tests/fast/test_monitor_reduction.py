@@ -6,7 +6,7 @@ from typing import Any, get_args
 import pytest
 from logfiles import LOGS, changed, header, lines_of, named, write
 
-from markstep.conformance.logs.arguments import NotModelled, UnknownRecord
+from markstep.conformance.logs.arguments import UnknownRecord
 from markstep.conformance.logs.errortexts import ERROR_TEXTS, kind_of_error
 from markstep.conformance.logs.monitor import monitor_log
 from markstep.conformance.logs.rawlog import (
@@ -17,7 +17,7 @@ from markstep.conformance.logs.rawlog import (
 )
 from markstep.conformance.logs.rawrecord import Ok, Raised, RawStep
 from markstep.conformance.logs.recorded import IDLE_COUNTERS, MODELLED_COUNTERS, UNMODELLED_COUNTERS
-from markstep.conformance.logs.reduction import NOT_MODELLED, REDUCTION, reduce_step
+from markstep.conformance.logs.reduction import REDUCTION, reduce_step
 from markstep.conformance.logs.strictjson import FieldError
 from markstep.conformance.verdict import Verdict
 from markstep.spec.design import TORCH_XLA_2_9
@@ -119,12 +119,6 @@ def test_an_unexpected_argument_is_an_error(
 def test_an_unknown_action_is_an_error() -> None:
     with pytest.raises(UnknownRecord, match="unknown action 'sing'"):
         reduced("sing")
-
-
-@pytest.mark.parametrize("record", list(NOT_MODELLED))
-def test_an_action_that_is_not_modelled_says_why(record: str) -> None:
-    with pytest.raises(NotModelled, match="not modelled yet"):
-        reduced(record)
 
 
 def test_the_kind_of_an_error_is_told_by_type_and_beginning() -> None:

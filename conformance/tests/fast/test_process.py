@@ -92,6 +92,8 @@ ACTIONS: list[v.Action] = [
     v.BindData(T0, (1, 2)),
     v.LoadShards(T0, (1, 2)),
     v.SetEager(False),
+    v.ViewOf(T1, T0, "slice", (0, 1, 2)),
+    v.Look(T0),
 ]
 TENSOR = TensorView(7, 3, IrKind.LEAF, BufferStatus.VALUE, 2, False, (2, 2), DType.F32)
 

@@ -1,0 +1,179 @@
+"""Views in the law: what they show, what updates them, what they keep alive."""
+
+from random import Random
+
+import numpy as np
+import pytest
+
+from markstep.spec.design import SOUND, TORCH_XLA_2_9, Design
+from markstep.spec.machine import enabled
+from markstep.spec.observe import observe
+from markstep.spec.schedule import fits, initial_state, perform
+from markstep.spec.state import State
+from markstep.spec.vocabulary import (
+    AssignInPlace,
+    Clone,
+    CopyInto,
+    CreateFromHost,
+    Detach,
+    Drop,
+    Look,
+    ReadOne,
+    SetEager,
+    StepBarrier,
+    SyncLive,
+    TensorName,
+    UseSpmd,
+    ViewOf,
+)
+
+T0, T1, T2, T3 = map(TensorName, range(4))
+SQUARE = CreateFromHost(T0, (1, 2, 3, 4), (2, 2))
+
+
+def run(*program, design: Design = TORCH_XLA_2_9, state: State | None = None) -> State:
+    state = state or initial_state()
+    for action in program:
+        state = perform(state, action, design)
+        assert state is not None, action
+    return state
+
+
+def read(state: State, name: TensorName, design: Design = TORCH_XLA_2_9) -> object:
+    return run(ReadOne(name), design=design, state=state).value
+
+
+def shown_by_numpy(array: np.ndarray, view: ViewOf) -> np.ndarray:
+    if view.op == "transpose":
+        return array.T
+    if view.op == "slice":
+        dim, begin, end = view.sizes
+        return array[(slice(None),) * dim + (slice(begin, end),)]
+    return array.reshape(view.sizes)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_values_are_those_of_numpy(seed: int) -> None:
+    """Under sound, whatever is looked at when: NumPy's views are eager execution."""
+    choose, state = Random(seed), run(SQUARE, CreateFromHost(T1, (5, 6, 7, 8), (2, 2)))
+    arrays = {T0: np.array([[1.0, 2], [3, 4]]), T1: np.array([[5.0, 6], [7, 8]])}
+    for step in range(25):
+        name, new = choose.choice(list(arrays)), TensorName(2 + step)
+        array, other = arrays[name], choose.choice(list(arrays))
+        shapes = [(array.size,), (1, array.size), (array.size, 1), (2, array.size // 2)]
+        view = choose.choice(
+            [
+                *(ViewOf(new, name, op, shape) for op in ("view", "reshape") for shape in shapes),
+                ViewOf(new, name, "slice", (choose.randrange(array.ndim), 0, 1)),
+                ViewOf(new, name, "transpose"),
+            ]
+        )
+        update = AssignInPlace(name, "add_scalar", (), 1 + step)
+        acts = [update, Look(name), StepBarrier(choose.random() < 0.5), ReadOne(name)]
+        acts += [CopyInto(name, other), Detach(new, name), Clone(new, name)]
+        acts += [Drop(name)] if len(arrays) > 3 else []
+        action = view if step % 2 else choose.choice(acts)
+        after = perform(state, action, SOUND)
+        if after is None:
+            continue
+        state = after
+        match action:
+            case ViewOf():
+                arrays[new] = shown_by_numpy(array, action)
+            case AssignInPlace():
+                array += 1 + step
+            case CopyInto():
+                array[...] = arrays[other].copy()
+            case Detach():
+                arrays[new] = array
+            case Clone():
+                arrays[new] = array.copy()
+            case Drop():
+                del arrays[name]
+        for each, expected in arrays.items():
+            assert state.record_of(each).truth == tuple(expected.ravel()), (each, action)
+    for each, expected in arrays.items():
+        assert read(state, each, SOUND) == tuple(expected.ravel())
+
+
+def test_an_update_through_a_view_writes_the_base_and_makes_the_others_anew() -> None:
+    state = run(
+        SQUARE, ViewOf(T1, T0, "slice", (0, 0, 1)), ViewOf(T2, T0, "transpose"), StepBarrier(True)
+    )
+    state = run(AssignInPlace(T1, "add_scalar", (), 1), state=state)
+    shown = observe(state)
+    assert state.record_of(T0).node.op == "unselect"
+    assert (shown[T1].alias, shown[T0].alias) == (2, shown[T0].record)
+    assert shown[T2].record == 3  # nobody has looked
+    looked = run(Look(T2), state=state)
+    assert observe(looked)[T2].record > shown[T1].record
+    assert read(looked, T2) == (2, 3, 3, 4)
+    assert read(state, T2) == (2, 3, 3, 4)  # whatever is given it looks first
+
+
+def test_a_view_of_what_was_written_is_made_anew_at_the_first_look() -> None:
+    start = run(SQUARE, AssignInPlace(T0, "neg"))
+    state = run(ViewOf(T1, T0, "view", (4,)), state=start)
+    first = observe(state)[T1].record
+    assert observe(run(Look(T1), state=state))[T1].record == first + 1
+    plain = run(SQUARE, ViewOf(T1, T0, "view", (4,)), Look(T1))
+    assert observe(plain)[T1].record == 2
+
+
+def test_a_dropped_base_lives_with_its_views_and_takes_part_in_barriers() -> None:
+    state = run(SQUARE, ViewOf(T1, T0, "transpose"), Drop(T0))
+    assert len(state.live_rows()) == 2
+    after = run(SyncLive(), state=state)
+    assert after.records[0].live
+    assert after.records[0].handle >= 0
+    assert run(Drop(T1), state=after).live_rows() == []
+
+
+def test_a_slice_keeps_what_it_was_cut_from_and_an_old_wrapper_keeps_its_record() -> None:
+    made = run(SQUARE, ViewOf(T1, T0, "transpose"), ViewOf(T2, T1, "slice", (0, 0, 1)))
+    dropped = run(Drop(T1), state=made)
+    assert len(dropped.live_rows()) == 3
+    written = run(AssignInPlace(T0, "neg"), Look(T2), state=dropped)
+    # the base, the slice, what it was cut from, and what the dropped tensor showed
+    assert len(written.live_rows()) == 4
+    assert len(run(Drop(T2), state=written).live_rows()) == 1
+
+
+def test_a_reshape_that_is_no_view_copies_until_the_source_was_made_anew() -> None:
+    turned = (SQUARE, ViewOf(T1, T0, "transpose"))
+    assert perform(run(*turned), ViewOf(T2, T1, "view", (4,)), TORCH_XLA_2_9) is None
+    state = run(*turned, ViewOf(T2, T1, "reshape", (4,)), AssignInPlace(T0, "neg"))
+    assert read(state, T2) == (1, 3, 2, 4)
+    anew = run(*turned, AssignInPlace(T0, "neg"), Look(T1))
+    aliased = run(ViewOf(T2, T1, "view", (4,)), AssignInPlace(T0, "neg"), state=anew)
+    assert read(aliased, T2) == (1, 3, 2, 4)
+    # torch aliases here what eager execution copies
+    assert read(run(AssignInPlace(T2, "neg"), state=anew and aliased), T0) == (-1, -2, -3, -4)
+
+
+@pytest.mark.parametrize(
+    ("op", "sizes"),
+    [
+        ("view", (3,)),
+        ("reshape", (-4, -1)),
+        ("slice", (2, 0, 1)),
+        ("slice", (0, 1, 3)),
+        ("slice", (0, 2, 1)),
+        ("slice", (0, 1)),
+        ("transpose", (0, 1)),
+        ("squeeze", ()),
+    ],
+)
+def test_what_no_program_can_mean_is_not_possible(op: str, sizes: tuple[int, ...]) -> None:
+    state, action = run(SQUARE), ViewOf(T1, T0, op, sizes)
+    assert enabled(state, action, SOUND)
+    assert not fits(state, action)
+
+
+def test_views_and_other_modes_do_not_meet() -> None:
+    state = run(SQUARE, ViewOf(T1, T0, "transpose"))
+    assert not fits(state, SetEager(True))
+    assert not fits(run(SetEager(True), SQUARE), ViewOf(T1, T0, "transpose"))
+    spread = run(UseSpmd(), SQUARE)
+    assert not fits(spread, ViewOf(T1, T0, "transpose"))
+    assert not fits(State(), ViewOf(T1, T0, "transpose"))
