@@ -25,6 +25,7 @@ from markstep.impl.function import apply_function
 from markstep.impl.graph import Graph, discover
 from markstep.impl.lower import function_of
 from markstep.impl.ops import Op, intern
+from markstep.impl.partitioned import whole_program
 from markstep.impl.record import Record
 from markstep.impl.syncing import pending, sync_records
 from markstep.spec.vocabulary import ErrorKind
@@ -55,7 +56,8 @@ ELEMENTS: Final = {
 
 
 def dump(ctx: Context, records: list[Record], form: Form) -> str | bytes:
-    """The pending graph of the records as a module: text, portable bytes, or XLA's HLO text.
+    """The pending graph of the records as a module: text, portable bytes, or XLA's HLO text. On
+    several devices its arguments, hints and results say how they lie.
 
     Nothing is compiled, nothing changes. Raises BAD_ARGUMENT if nothing of them is pending, and
     COMPILE_FAILED if the graph has no such form.
@@ -68,25 +70,21 @@ def dump(ctx: Context, records: list[Record], form: Form) -> str | bytes:
         if not outputs:
             raise bad_argument("none of the tensors is pending: there is no graph")
         try:
-            return _written(graph, form)
+            return _written(ctx, graph, form)
         except Exception as cause:
             text = f"a graph of {len(graph.nodes)} nodes cannot be written: {cause}"
             raise ExecutorError(ErrorKind.COMPILE_FAILED, text) from cause
 
 
-def _written(graph: Graph, form: Form) -> str | bytes:
+def _written(ctx: Context, graph: Graph, form: Form) -> str | bytes:
+    if ctx.spmd:
+        jitted, structs = whole_program(graph, ctx.devices)
+    else:
+        jitted = jax.jit(function_of(graph), keep_unused=True)
+        structs = [parameter.aval.struct() for parameter in graph.parameters]
     if form == "bytecode":
-        return export.export(_jitted(graph))(*_structs(graph)).mlir_module_serialized
-    lowered = _jitted(graph).lower(*_structs(graph))
-    return str(lowered.as_text("hlo" if form == "hlo" else "stablehlo"))
-
-
-def _jitted(graph: Graph) -> Any:
-    return jax.jit(function_of(graph), keep_unused=True)
-
-
-def _structs(graph: Graph) -> list[jax.ShapeDtypeStruct]:
-    return [parameter.aval.struct() for parameter in graph.parameters]
+        return export.export(jitted)(*structs).mlir_module_serialized
+    return str(jitted.lower(*structs).as_text("hlo" if form == "hlo" else "stablehlo"))
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -11,9 +11,11 @@ import numpy as np
 
 from markstep.impl.aval import Array, HostArray
 from markstep.impl.context import Context
+from markstep.impl.errors import ExecutorError
 from markstep.impl.layout import REPLICATED, Layout, common_mesh
 from markstep.impl.lower import upload, upload_to
 from markstep.impl.node import Buffer
+from markstep.spec.vocabulary import ErrorKind
 
 
 def to_device(ctx: Context, array: HostArray, layout: Layout | None = None) -> Array:
@@ -46,10 +48,17 @@ def _to_devices(ctx: Context, array: HostArray, layout: Layout) -> Array:
 
 def spread(array: HostArray, layout: Layout, devices: tuple[jax.Device, ...]) -> jax.Array:
     """An array of the padded shape whose pieces lie on the devices."""
-    parts = [
-        upload_to(part, devices[number]) for number, part in layout.pieces(array, len(devices))
-    ]
+    parts = [piece_to(part, devices[number]) for number, part in layout.pieces(array, len(devices))]
     return assembled(parts, array.shape, layout, devices)
+
+
+def piece_to(part: HostArray, device: jax.Device) -> jax.Array:
+    """Send one piece. Raises EXECUTION_FAILED if the device takes none."""
+    try:
+        return upload_to(part, device)
+    except jax.errors.JaxRuntimeError as cause:
+        text = f"device {device.id} of the mesh takes no data: {cause}"
+        raise ExecutorError(ErrorKind.EXECUTION_FAILED, text) from cause
 
 
 def assembled(

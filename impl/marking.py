@@ -15,8 +15,7 @@ from markstep.impl.context import Context
 from markstep.impl.device import wait_idle
 from markstep.impl.errors import ExecutorError, bad_argument, names
 from markstep.impl.layout import Layout, layout
-from markstep.impl.loading import assembled, load, make_ready
-from markstep.impl.lower import upload_to
+from markstep.impl.loading import assembled, load, make_ready, piece_to
 from markstep.impl.mesh import Mesh, Partition
 from markstep.impl.node import Buffer
 from markstep.impl.partitioned import hint, without_hint
@@ -181,7 +180,7 @@ def load_shards(ctx: Context, record: Record, parts: Sequence[HostArray]) -> Non
         )
     ctx.regions.require("transfer", f"pieces of {names([record.id])} would be sent")
     buffer = Buffer(record.aval)
-    sent_parts = [upload_to(part, device) for part, device in zip(parts, ctx.devices, strict=True)]
+    sent_parts = [piece_to(part, device) for part, device in zip(parts, ctx.devices, strict=True)]
     buffer.value = assembled(sent_parts, record.aval.shape, wanted, ctx.devices)
     buffer.layout = wanted
     ctx.count("CreateDataHandles", len(parts))

@@ -9,7 +9,7 @@ Source: XLAGraphExecutor::Compile (is_sharded), ShardingUtil::GetOutputSharding;
 """
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, Final
 
 import jax
@@ -120,27 +120,8 @@ def _partitioned(
     arguments = led_by([donor for donor, _ in aliases], len(graph.parameters))
     results = led_by([result for _, result in aliases], len(graph.roots))
     layouts = [buffer.layout or REPLICATED for buffer in graph.parameters]
-    hints = [found for node in graph.nodes if (found := wanted_layout(node)) is not None]
-    meshes = common_mesh([*layouts, *hints], len(devices))
-
-    def asked(layout: Layout | None) -> Any:
-        return None if layout is None else layout.sharding(meshes[layout], devices)
-
     donated = () if calls_python(graph) else _consumable(graph, donors, aliases, wanted)
-    jitted = jax.jit(
-        _body(graph, arguments, results, wanted, meshes, devices),
-        donate_argnums=[place for place, number in enumerate(arguments) if number in donated],
-        out_shardings=[asked(wanted[number]) for number in results],
-        keep_unused=True,
-    )
-    structs = [
-        jax.ShapeDtypeStruct(  # type: ignore[no-untyped-call]
-            layouts[n].padded(graph.parameters[n].aval.shape),
-            graph.parameters[n].aval.dtype,
-            sharding=layouts[n].sharding(meshes[layouts[n]], devices),
-        )
-        for n in arguments
-    ]
+    jitted, structs = _jitted(graph, arguments, results, donated, devices)
     compiled = jitted.lower(*structs).compile()
     # virtual devices of a CPU share one memory
     share = len(devices) if devices[0].platform == "cpu" else 1
@@ -157,6 +138,45 @@ def _partitioned(
         return [given[number] for number in place]
 
     return Program("xla", run, _layouts(graph, wanted, shardings, devices), _shapes(graph))
+
+
+def whole_program(graph: Graph, devices: Devices) -> tuple[Any, list[jax.ShapeDtypeStruct]]:
+    """The program for all devices before it is compiled, which takes every parameter and gives
+    every root in their order, and the arguments that it is made for, with their shardings."""
+    everything = list(range(len(graph.parameters))), list(range(len(graph.roots)))
+    return _jitted(graph, *everything, (), devices)
+
+
+def _jitted(
+    graph: Graph,
+    arguments: list[int],
+    results: list[int],
+    donated: Collection[int],
+    devices: Devices,
+) -> tuple[Any, list[jax.ShapeDtypeStruct]]:
+    wanted = [wanted_layout(root) for root in graph.roots]
+    layouts = [buffer.layout or REPLICATED for buffer in graph.parameters]
+    hints = [found for node in graph.nodes if (found := wanted_layout(node)) is not None]
+    meshes = common_mesh([*layouts, *hints], len(devices))
+
+    def asked(layout: Layout | None) -> Any:
+        return None if layout is None else layout.sharding(meshes[layout], devices)
+
+    jitted = jax.jit(
+        _body(graph, arguments, results, wanted, meshes, devices),
+        donate_argnums=[place for place, number in enumerate(arguments) if number in donated],
+        out_shardings=[asked(wanted[number]) for number in results],
+        keep_unused=True,
+    )
+    structs = [
+        jax.ShapeDtypeStruct(  # type: ignore[no-untyped-call]
+            layouts[n].padded(graph.parameters[n].aval.shape),
+            graph.parameters[n].aval.dtype,
+            sharding=asked(layouts[n]),
+        )
+        for n in arguments
+    ]
+    return jitted, structs
 
 
 def _layouts(

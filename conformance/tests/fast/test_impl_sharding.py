@@ -1,5 +1,6 @@
 """The executor on 8 virtual devices: what is sent, what lies where, and that lazy ends as eager."""
 
+import jax
 import numpy as np
 import pytest
 from executor_cases import growth, refused
@@ -18,7 +19,8 @@ from sharding_cases import (
     spmd,
 )
 
-from markstep.impl import Executor
+from markstep.impl import Executor, Mesh, loading
+from markstep.impl.errors import ExecutorError
 from markstep.spec import pieces as law
 from markstep.spec.vocabulary import ErrorKind
 
@@ -208,3 +210,43 @@ def test_an_execution_that_fails_has_not_lost_lazily_marked_data(ex):
     ex.inject.execution = 1
     refused(ErrorKind.EXECUTION_FAILED, ex.mark_step, wait=True)
     np.testing.assert_array_equal(x.numpy(), EVEN + 1)
+
+
+def test_a_graph_is_written_with_its_shardings_before_any_byte_moves(real):
+    stub = real.mark_sharding(real.placeholder(EVEN.shape), LINE, ("all", None))
+    lazy = marked(real, UNEVEN, LINE, ("all", None), lazy=True)
+    pending = real.mark_sharding(stub + stub, TURNED, (None, "all"))
+
+    def written():
+        text = real.stablehlo([pending, lazy + lazy])
+        cut = '{sdy.sharding = #sdy.sharding<@mesh, [{"all"}, {}]>}'
+        assert f"tensor<8x8xf32> {cut}" in text
+        assert '[{}, {"all"}]> : tensor<8x8xf32>' in text, "the hint"
+        assert f"tensor<8x3xf32> {cut}" in text, "5 rows on 8 devices are filled up"
+        assert "sharding={devices=[8,1]<=[8]}" in real.stablehlo([pending], "hlo")
+        assert real.stablehlo([pending], "bytecode").startswith(b"ML\xefR")
+
+    assert sent(real, written) == 0
+
+
+def test_a_device_that_is_gone_is_named_and_nothing_is_lost(real, monkeypatch):
+    upload_to = loading.upload_to
+
+    def gone(part, device):
+        if device.id == 3:
+            raise jax.errors.JaxRuntimeError("UNAVAILABLE: no such device")
+        return upload_to(part, device)
+
+    monkeypatch.setattr(loading, "upload_to", gone)
+    data = real.tensor(EVEN, upload=False)
+    with pytest.raises(ExecutorError, match="device 3 of the mesh takes no data: UNAVAILABLE"):
+        real.mark_sharding(data, LINE, ("all", None))
+    assert real.sharding_of(data) is None
+    real.mark_sharding(data, LINE, ("all", None), lazy=True)
+    total = data + data
+    with pytest.raises(ExecutorError, match="device 3"):
+        real.sync([total])
+    monkeypatch.undo()
+    assert np.array_equal(total.numpy(), EVEN + EVEN)
+    with pytest.raises(ExecutorError, match="has to use each of the 8 devices"):
+        real.mark_sharding(real.tensor(EVEN, upload=False), Mesh(range(7), (7,)), (0, None))
