@@ -41,7 +41,7 @@ from markstep.spec.randomness import (
     next_step_seed,
 )
 from markstep.spec.state import NONE, has
-from markstep.spec.views import Step
+from markstep.spec.strides import Step
 from markstep.spec.vocabulary import DType, Number, Sharding
 
 ALPHA_OPS = ("add", "sub")

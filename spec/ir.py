@@ -15,7 +15,7 @@ from weakref import WeakValueDictionary
 from markstep.spec.design import Design, KeyWiring
 from markstep.spec.evaluator import Value, evaluate, result_shape
 from markstep.spec.randomness import draw
-from markstep.spec.views import WRITERS, Step, gathered, scattered, seen_by
+from markstep.spec.strides import WRITERS, Step, gathered, scattered, seen_by
 from markstep.spec.vocabulary import DType, Number, Sharding
 
 DEVICE_DATA = "device_data"

@@ -131,6 +131,8 @@ def take(draft: State, action: AnyAction, design: Design) -> None:
     """Let an enabled action change a draft."""
     if draft.views is not None and not isinstance(action, views.LEFT_ALONE):
         views.refresh(draft, names(action)[0], design)
+        if isinstance(action, (v.SyncLive, v.StepBarrier)):
+            views.refresh_records(draft)
     ACTIONS[type(action)].effect(draft, action, design)
     if draft.call.phase == Phase.IDLE:
         draft.lost = lost_records(draft)

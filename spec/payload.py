@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from markstep.spec.design import Design
 from markstep.spec.evaluator import Value
 from markstep.spec.ir import Node, Program
-from markstep.spec.views import Step
+from markstep.spec.strides import Step
 from markstep.spec.vocabulary import DType, Number, Sharding
 
 CACHE_CAPACITY = 2048

@@ -23,7 +23,7 @@ from markstep.spec.rules.execution import Await, Barrier, Lock, Schedule
 from markstep.spec.rules.reading import Download, Read
 from markstep.spec.rules.scalars import inlined
 from markstep.spec.rules.sync import Collect, Compile, Extract, Install, Lookup, PostOrder, Upload
-from markstep.spec.rules.views import can_be_viewed
+from markstep.spec.rules.views import can_be_viewed, out_of_date
 from markstep.spec.state import NONE, Device, Phase, State, bit, has
 from markstep.spec.views import Views
 from markstep.spec.vocabulary import (
@@ -78,11 +78,11 @@ FACTLESS: dict[Phase, Internal] = {
 }
 
 
-def initial_state(seed: int = FIRST_SEED, spmd: bool = False) -> State:
-    """A fresh process with the real payload."""
+def initial_state(seed: int = FIRST_SEED, spmd: bool = False, functional: bool = True) -> State:
+    """A fresh process with the real payload; ``functional``: with functionalization."""
     payload = GraphPayload()
     payload.set_seed(seed)
-    return State(payload=payload, device=Device(spmd=spmd), views=Views())
+    return State(payload=payload, device=Device(spmd=spmd), views=Views(functional))
 
 
 def perform(
@@ -156,7 +156,8 @@ def fits(state: State, action: AnyAction) -> bool:
             return small and 0 < action.bound <= MAX_BOUND
         case SetEager():
             viewed = state.views is not None and state.views.objects != {}
-            return not (action.flag and (state.device.spmd or viewed))
+            updates = state.views is None or state.views.functional
+            return updates and not (action.flag and (state.device.spmd or viewed))
         case ViewOf():
             modes = state.device.spmd or state.device.eager or state.views is None
             return not modes and can_be_shown(state, action)
@@ -212,7 +213,7 @@ def can_be_shown(state: State, action: ViewOf) -> bool:
 def results_of_cached_run(state: State, tensors: tuple[TensorName, ...]) -> list[int]:
     """The record rows that a run by key has a result for: each needs a name. What is out of date
     will be pending work of its own."""
-    late = [name for name in tensors if state.views is not None and state.views.is_stale(name)]
+    late = [name for name in tensors if out_of_date(state, name)]
     members = dict.fromkeys((state.tensors[n], n if n in late else None) for n in tensors)
     pending = [r for r, record in enumerate(state.records) if record.handle == NONE]
     return [r for r, n in members if n is not None or (r in pending and is_output(state, r))]

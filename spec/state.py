@@ -16,7 +16,7 @@ from markstep.spec.evaluator import Value
 from markstep.spec.ir import Node, Program
 from markstep.spec.payload import ERASED, Payload
 from markstep.spec.sorts import EAGER, Sort, control, mode_control
-from markstep.spec.views import Views
+from markstep.spec.views import AliasView, Views
 from markstep.spec.vocabulary import BufferStatus, DType, ErrorKind, IrKind, Sharding, TensorName
 
 NONE = -1
@@ -93,6 +93,7 @@ class Record:
     sends: int = mode_control(0, Sort.COUNT)
     """Ghosts: how the program last asked for it to lie; how often this host version was sent."""
     node: Node | None = None
+    view: AliasView | None = None
     truth: Value | None = None
     """Ghost ⟦t⟧: the value that eager execution gives."""
     host_value: Value | None = None

@@ -1,118 +1,18 @@
 """Views: tensors that show elements of other tensors, and what is known of them beside the records.
 
 A tensor object that is related to others by views has an entry here. The records are those of the
-law; which object shows which of them, what keeps one alive and what is out of date is said here.
-`Layout` is how eager execution lays a tensor in its storage, a ghost but for whether torch calls
-it viewable; `Step` is what one view shows of its operand. No search makes views, so none of this is
-part of a control state: there, `State.views` is none.
+law; which object shows which of them, what keeps one alive and what is out of date is said here. No
+search makes views, so none of this is part of a control state: there, `State.views` is none.
 Source: semantics.md §1.5; ATen's FunctionalTensorWrapper and FunctionalStorageImpl.
 """
 
 from dataclasses import dataclass, field, replace
-from itertools import product
-from math import prod
+from typing import TypeAlias
 
 from markstep.spec.evaluator import Shape, Value
-from markstep.spec.vocabulary import TensorName
-
-VIEW, PERMUTE, SELECT, AS_STRIDED = "view", "permute", "select", "as_strided"
-"""Kinds of steps, by the names of their nodes."""
-WRITERS = {SELECT: "unselect", AS_STRIDED: "as_strided_update"}
-"""Kind of a step that shows a part → name of the node that writes the part back."""
-
-
-@dataclass(frozen=True, slots=True)
-class Layout:
-    """Where the elements of a tensor lie in a storage; strides and offset count elements."""
-
-    shape: Shape
-    strides: tuple[int, ...]
-    offset: int = 0
-
-    def indices(self) -> tuple[int, ...]:
-        """The place in the storage of each element, row-major."""
-        places = product(*map(range, self.shape))
-        return tuple(
-            self.offset + sum(i * s for i, s in zip(place, self.strides, strict=True))
-            for place in places
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """What a view shows of its operand. ``args``: dimension, begin and end of a SELECT; the
-    permutation of a PERMUTE; strides and offset of an AS_STRIDED."""
-
-    kind: str
-    shape: Shape
-    args: tuple[int, ...] = ()
-
-
-def dense(shape: Shape) -> Layout:
-    """Row-major without gaps, as every new tensor lies."""
-    return Layout(shape, tuple(prod(shape[d + 1 :]) for d in range(len(shape))))
-
-
-def shown(layout: Layout, step: Step) -> Layout | None:
-    """Where the elements that a step shows lie; none: they cannot be shown without a copy."""
-    if step.kind == VIEW:
-        return viewed(layout, step.shape)
-    if step.kind == PERMUTE:
-        return replace(layout, shape=step.shape, strides=permuted(layout.strides, step.args))
-    if step.kind == SELECT:
-        dim, begin, _ = step.args
-        return Layout(step.shape, layout.strides, layout.offset + begin * layout.strides[dim])
-    return Layout(step.shape, step.args[:-1], step.args[-1])
-
-
-def permuted(sizes: tuple[int, ...], order: tuple[int, ...]) -> tuple[int, ...]:
-    """The sizes in another order."""
-    return tuple(sizes[d] for d in order)
-
-
-def viewed(layout: Layout, shape: Shape) -> Layout | None:
-    """The same elements in the same order under other sizes (ATen: computeStride), or none: then
-    the new dimensions cut across old ones that do not lie one in the other."""
-    wanted = list(shape)
-    strides: list[int] = []
-    whole, step = 1, 0
-    olds = [(n, s) for n, s in zip(layout.shape, layout.strides, strict=True) if n != 1]
-    for i, (size, stride) in reversed(list(enumerate(olds))):
-        step = stride if whole == 1 else step
-        whole *= size
-        if i > 0 and olds[i - 1][1] == size * stride:
-            continue
-        inner = 1
-        while wanted and (inner < whole or wanted[-1] == 1):
-            strides.append(inner * step)
-            inner *= wanted.pop()
-        if inner != whole:
-            return None
-        whole = 1
-    strides += [step] * len(wanted)
-    return Layout(shape, tuple(reversed(strides)), layout.offset)
-
-
-def seen_by(step: Step, source: Shape) -> tuple[int, ...]:
-    """Which elements of a dense operand a step shows, in order."""
-    layout = shown(dense(source), step)
-    assert layout is not None  # a dense tensor can be shown in any way
-    return layout.indices()
-
-
-def gathered(value: Value | None, indices: tuple[int, ...]) -> Value | None:
-    """Some elements of a value."""
-    return None if value is None else tuple(value[i] for i in indices)
-
-
-def scattered(value: Value | None, indices: tuple[int, ...], part: Value | None) -> Value | None:
-    """A value in which some elements are others."""
-    if value is None or part is None:
-        return None
-    elements = list(value)
-    for i, element in zip(indices, part, strict=True):
-        elements[i] = element
-    return tuple(elements)
+from markstep.spec.ir import Node
+from markstep.spec.strides import Layout, Step
+from markstep.spec.vocabulary import IrKind, TensorName
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,9 +34,54 @@ class Shown:
     """The storage was written to since it was brought up to date."""
 
 
+Path: TypeAlias = tuple[Step, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Ir:
+    """The pending graph of a view, apart from a record."""
+
+    kind: IrKind
+    leaf: int
+    deps: int
+    node: Node | None
+    shape: Shape
+    defined: bool
+
+    @property
+    def reads(self) -> int:
+        """Mask of the buffer records that evaluating it reads."""
+        return 1 << self.leaf if self.kind == IrKind.LEAF else self.deps
+
+
+@dataclass(frozen=True, slots=True)
+class Alias:
+    """Without functionalization: what several records are views of (C++: Alias)."""
+
+    root: Ir
+    updates: tuple[tuple[Ir, Path], ...] = ()
+    """New values of what a path shows, still to be written into the root, in order."""
+    generation: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class AliasView:
+    """Without functionalization: that a record is a view (C++: View). Its ir is what the view
+    showed when it was last brought up to date."""
+
+    alias: int
+    path: Path
+    generation: int = 0
+
+
 @dataclass(slots=True)
 class Views:
     """All that is known of views in one process."""
+
+    functional: bool = True
+    """Updates are ops on new records; without it (XLA_DISABLE_FUNCTIONALIZATION) they replace the
+    ir of the record, or go to its alias."""
+    aliases: dict[int, Alias] = field(default_factory=dict)
 
     objects: dict[TensorName, Shown] = field(default_factory=dict)
     hidden: dict[TensorName, int] = field(default_factory=dict)
@@ -163,7 +108,17 @@ class Views:
             bases=self.bases.copy(),
             keeps=self.keeps.copy(),
             memory=self.memory.copy(),
+            aliases=self.aliases.copy(),
         )
+
+    @property
+    def reads(self) -> int:
+        """Mask of the buffer records that the aliases read."""
+        used = 0
+        for alias in self.aliases.values():
+            for ir in (alias.root, *[value for value, _ in alias.updates]):
+                used |= ir.reads
+        return used
 
     def number(self) -> int:
         """A new name for a storage."""

@@ -192,7 +192,9 @@ class _Run:
 
     def __init__(self, log: RawLog, law: Design, verdict: LogVerdict) -> None:
         self.log, self.law, self.verdict = log, law, verdict
-        fresh = initial_state(log.header.initial_seed, log.header.spmd)
+        fresh = initial_state(
+            log.header.initial_seed, log.header.spmd, log.header.functionalization
+        )
         self.process = process(log.header.devices_used, fresh)
         self.memory = Memory()
         self.given = 0

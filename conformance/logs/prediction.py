@@ -136,7 +136,8 @@ def _tensor(
     yield "void", view_is_void(view)
     if view_is_void(view):
         return
-    yield from (("id", view.record), ("alias", view.alias), ("view", False), ("ir", _ir(record)))
+    yield from (("id", view.record), ("alias", view.alias), ("ir", _ir(record)))
+    yield "view", record.view is not None
     if view.sharding == Sharding.NONE:
         yield "data", DATA[view.data]
         yield "handle", handles[view.buffer] if view.buffer is not None else None

@@ -188,8 +188,9 @@ def clone(a: Arguments) -> tuple[v.Action, ...]:
 
 @row("view", "reshape", makes=(v.ViewOf,))
 def view(a: Arguments) -> tuple[v.Action, ...]:
-    """`T(a).view(shape)` or `T(a).reshape(shape)` has returned.
-    Not observed: the base that both now share; that the result keeps the source alive."""
+    """`T(a).view(shape)` or `T(a).reshape(shape)` has returned, and the recorder has looked at
+    every tensor, which brings those up to date that an update elsewhere has made stale.
+    Not observed: the base or alias that both now share; that the result keeps the source alive."""
     source, shape = a.tensor("a"), a.shape()
     return (v.ViewOf(a.new(), source, a.action, shape),)
 

@@ -10,6 +10,7 @@ from markstep.conformance.logs.partition import Partition
 from markstep.conformance.logs.recorded import ANYTHING
 from markstep.spec.design import Design
 from markstep.spec.machine import ENVIRONMENT, AnyAction, enabled, step
+from markstep.spec.rules import views
 from markstep.spec.rules.sync import Extract
 from markstep.spec.schedule import (
     Ending,
@@ -127,9 +128,9 @@ def take(
 
 def out_of_date(state: State) -> list[TensorName]:
     """The tensors that the recorder's look brings up to date, in the order in which it looks."""
-    if state.views is None or state.device.crashed:
+    if state.device.crashed:
         return []
-    return sorted(filter(state.views.is_stale, state.tensors))
+    return sorted(name for name in state.tensors if views.out_of_date(state, name))
 
 
 def _whole_call(

@@ -41,6 +41,7 @@ LACKS = frozenset(
         adapter.WARM_UP_SYNC,  # no call gives that flag
         "evict_cache",  # nothing empties the compilation cache
         "sharding",  # only recorded logs
+        "aliasing",  # the same
         "eager",  # a tensor of host data is two actions then, as in recorded logs
     }
 )

@@ -187,6 +187,8 @@ def _action(action: Action, state: State, host_only: bool) -> Iterator[str]:
             yield f"{_t(action.out)} = {_t(action.source)}.clone()"
         case v.Detach():
             yield f"{_t(action.out)} = {_t(action.source)}.detach()"
+        case v.ViewOf():
+            yield f"{_t(action.out)} = {_t(action.source)}{_shown(action)}"
         case v.CopyInto():
             yield f"{_t(action.target)}.copy_({_t(action.source)})"
         case v.CopyFromHost():
@@ -213,6 +215,13 @@ def _expression(action: v.Apply, state: State) -> str:
         case op:
             b = _t(action.inputs[1]) if action.scalar is None else action.scalar
             return f"{a} {INFIX[op]} {b}"
+
+
+def _shown(action: v.ViewOf) -> str:
+    if action.op == "slice":
+        dim, begin, end = action.sizes
+        return f"[{':, ' * dim}{begin}:{end}]"
+    return f".{action.op}({'0, 1' if action.op == 'transpose' else action.sizes})"
 
 
 def _in_place(action: v.AssignInPlace) -> str:

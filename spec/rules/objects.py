@@ -3,7 +3,9 @@
 Source: XLATensor::Create, XLAGraphExecutor::RegisterTensor; semantics.md §1.2.
 """
 
+from markstep.spec.evaluator import Value
 from markstep.spec.state import NONE, Record, State
+from markstep.spec.strides import gathered, scattered
 from markstep.spec.vocabulary import DType, IrKind, TensorName
 
 
@@ -48,3 +50,22 @@ def chain_id(old: Record) -> int:
     """The alias_id of what replaces a record in an in-place update: whose buffer it grew from."""
     has_buffer = old.handle != NONE or old.ir == IrKind.LEAF
     return old.id if has_buffer else old.alias_id
+
+
+def write_through(s: State, name: TensorName, value: Value | None) -> None:
+    """Ghost: eager execution writes a new value of a tensor object into its storage."""
+    if s.views is None or name not in s.views.objects:
+        return
+    known = s.views.objects[name]
+    before = s.views.memory[known.memory]
+    s.views.memory[known.memory] = scattered(before, known.layout.indices(), value)
+    recall(s, known.memory)
+
+
+def recall(s: State, memory: int) -> None:
+    """Ghost: what each object of a storage of eager execution means."""
+    assert s.views is not None
+    for name, known in s.views.objects.items():
+        if known.memory == memory:
+            record = s.records[s.tensors[name] if name in s.tensors else s.views.hidden[name]]
+            record.truth = gathered(s.views.memory[memory], known.layout.indices())

@@ -163,7 +163,8 @@ def extract(s: State, a: Extract, design: Design) -> None:
     call = s.call
     if call.force and design.truncation == Truncation.AT_EXTRACT:
         for r in rows(call.outputs):
-            set_ir_none(s.records[r])
+            if s.records[r].view is None:  # a view's ir is its own
+                set_ir_none(s.records[r])
     if call.kind == CallKind.RUN_CACHED and not export_leaves(s, design):
         return
     call.phase = Phase.POST_ORDER
@@ -339,4 +340,5 @@ def give_placeholder(s: State, r: int) -> int:
     record.handle = new_buffer(s, record.shape, record.dtype)
     set_ir_none(record)
     drop_host(record)
+    record.view = None
     return record.handle

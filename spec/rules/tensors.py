@@ -7,6 +7,7 @@ from markstep.spec.design import Design, EagerCopies
 from markstep.spec.evaluator import Value
 from markstep.spec.ir import Node
 from markstep.spec.ops import OPS
+from markstep.spec.rules.aliases import assign
 from markstep.spec.rules.annotations import copy_annotated, copy_specs, hand_on_spec
 from markstep.spec.rules.calls import call_about
 from markstep.spec.rules.eager import RESULT, compute
@@ -195,6 +196,9 @@ def updated(s: State, name: TensorName, record: Record, design: Design) -> None:
     row = s.tensors[name]
     if s.device.eager:
         return compute(s, bind(s, RESULT, record), replaces=row)
+    if s.views is not None and not s.views.functional:
+        s.payload.count("DestroyXlaTensor")
+        return assign(s, name, record)
     if s.views is not None and name in s.views.objects:
         commit(s, name, place(s, record), design)
         return succeed(s)
@@ -240,14 +244,15 @@ def borrow(record: Record, source: Record) -> None:
 
 
 def copy_into(s: State, a: CopyInto, design: Design) -> None:
-    """A06. The target record borrows the source's ir; without Design.borrow_is_flagged nothing
-    remembers that the buffer belongs to somebody else (H-04)."""
+    """A06. The target borrows the source's ir; without D11 nothing remembers whose it is (H-04)."""
     # GUARD
     target, source = s.tensors[a.target], s.tensors[a.source]
     if lost(s.records[target]) or not get_ir(s, source, design):  # A06.G1, A06.G2
         return fail(s, ErrorKind.LOST)
     # EFFECT
     record = s.records[target]
+    if record.view is not None:
+        return assign(s, a.target, s.records[source])
     own_leaf = target == source and not record.is_cloned
     borrow(record, s.records[source])
     if record.ir == IrKind.LEAF:
@@ -272,12 +277,23 @@ def copy_from_host(s: State, a: CopyFromHost, design: Design) -> None:
     if lost(record):  # A07.G1
         return fail(s, ErrorKind.LOST)
     # EFFECT
-    record.truth = s.payload.host_array(a.value)
+    if record.view is not None:
+        return copy_into_view(s, a, design)
     record.error = 0
+    record.truth = s.payload.host_array(a.value)
     put_host_data(s, record, a.upload, design)
     touch(s, a.target, design)
     # OBSERVE
     return succeed(s)
+
+
+def copy_into_view(s: State, a: CopyFromHost, design: Design) -> None:
+    """Host data for a view are sent at once, and are an update of its alias."""
+    record = s.record_of(a.target)
+    value = Record(id=record.id, shape=record.shape, dtype=record.dtype)
+    value.truth = s.payload.host_array(a.value)
+    put_host_data(s, value, True, design)
+    assign(s, a.target, value)
 
 
 def clear_pending(s: State, a: ClearPending, design: Design) -> None:
@@ -295,5 +311,6 @@ def clear_pending(s: State, a: ClearPending, design: Design) -> None:
             leaf_to_handle(record)
         set_ir_none(record)
         drop_host(record)
+        record.view = None
     # OBSERVE
     succeed(s)

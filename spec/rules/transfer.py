@@ -24,7 +24,7 @@ def referred_to(s: State) -> int:
     used = e.outputs | e.refills | e.params | e.donors | c.params | c.donors | bit(s.device.seed)
     for record in s.records:
         used |= held_by(record)
-    return used | cached(s)
+    return used | cached(s) | (0 if s.views is None else s.views.reads)
 
 
 def held_by(record: Record) -> int:
@@ -191,13 +191,15 @@ def drop_host(record: Record) -> None:
 
 
 def leaf_to_handle(record: Record) -> None:
-    """get_buf on a leaf: the leaf's buffer record becomes the handle; is_cloned is not touched.
+    """get_buf on a leaf: the leaf's buffer record becomes the handle; is_cloned is not touched. A
+    view goes on to show its leaf beside it.
 
     Source: semantics.md §2.3.6d. That the clone mark survives but no longer protects is H-03.
     """
     cloned = record.is_cloned
     record.handle = record.leaf
-    set_ir_none(record)
+    if record.view is None:
+        set_ir_none(record)
     record.is_cloned = cloned
 
 

@@ -11,23 +11,31 @@ from dataclasses import replace
 
 from markstep.spec import vocabulary as v
 from markstep.spec.design import Design
-from markstep.spec.rules.objects import bind, chain_id, fresh_record, lost, place, temporary_records
+from markstep.spec.rules.aliases import alias_view_of, is_late, look_at
+from markstep.spec.rules.objects import (
+    bind,
+    chain_id,
+    fresh_record,
+    lost,
+    place,
+    recall,
+    temporary_records,
+    write_through,
+)
 from markstep.spec.rules.transfer import fail, get_ir, succeed
 from markstep.spec.state import Record, State, bit
-from markstep.spec.views import (
+from markstep.spec.strides import (
     PERMUTE,
     SELECT,
     VIEW,
     WRITERS,
-    Shown,
     Step,
-    Views,
     dense,
     gathered,
     permuted,
-    scattered,
     shown,
 )
+from markstep.spec.views import Shown, Views
 from markstep.spec.vocabulary import ErrorKind, IrKind, TensorName
 
 
@@ -82,10 +90,12 @@ def view_of(s: State, a: v.ViewOf, design: Design) -> None:
     step = step_of(a, s.records[row].shape)
     if not can_be_viewed(s, a):
         return reshaped(s, a, step, design)
-    get_ir(s, row, design)
     known = enrolled(s, views, a.source)
-    record = derived(s, s.records[row], step)
-    bind(s, a.out, record)
+    if views.functional:
+        get_ir(s, row, design)
+        bind(s, a.out, derived(s, s.records[row], step))
+    else:
+        alias_view_of(s, a, step, design)
     keep(s, s.tensors[a.out], row, step)
     enter(s, views, a, known, step)
     # OBSERVE
@@ -93,8 +103,11 @@ def view_of(s: State, a: v.ViewOf, design: Design) -> None:
 
 
 def can_be_viewed(s: State, a: v.ViewOf) -> bool:
-    """Whether torch thinks that the source's elements can be shown so without a copy."""
+    """Whether torch thinks that the source's elements can be shown so without a copy. Without
+    functionalization it thinks that every tensor is dense."""
     assert s.views is not None
+    if not s.views.functional:
+        return True
     record = s.record_of(a.source)
     step = step_of(a, record.shape)
     known = s.views.objects.get(a.source)
@@ -134,7 +147,9 @@ def enrolled(s: State, views: Views, name: TensorName) -> Shown:
     known = Shown(storage, (), whole, memory=storage, layout=whole)
     for other in [n for n, r in s.tensors.items() if r == row]:
         views.objects[other] = known
-    views.bases[storage], views.memory[storage] = row, record.truth
+    views.memory[storage] = record.truth
+    if views.functional:
+        views.bases[storage] = row
     if row in views.touched:
         views.written |= {storage}
     return known
@@ -187,7 +202,9 @@ def touch(s: State, name: TensorName, design: Design) -> None:
     """A tensor's value was replaced under it: the others of its storage are out of date."""
     if s.views is None:
         return
-    if name in s.views.objects:
+    if not s.views.functional:
+        write_through(s, name, s.record_of(name).truth)
+    elif name in s.views.objects:
         commit(s, name, s.tensors[name], design)
     else:
         s.views.touched |= {s.tensors[name]}
@@ -199,7 +216,7 @@ def commit(s: State, name: TensorName, value: int, design: Design) -> None:
     views = s.views
     assert views is not None
     known, old = views.objects[name], s.tensors[name]
-    remember(s, views, known, s.records[value])
+    write_through(s, name, s.records[value].truth)
     base = views.bases[known.storage]
     if known.path:
         get_ir(s, value, design)
@@ -215,7 +232,7 @@ def commit(s: State, name: TensorName, value: int, design: Design) -> None:
     regenerate(s, name, design)
     if known.path:
         s.record_of(name).alias_id = alias
-    recall(s, views, known.memory)
+    recall(s, known.memory)
     tidy(s)
 
 
@@ -255,21 +272,7 @@ def regenerate(s: State, name: TensorName, design: Design) -> None:
     s.tensors[name] = row
     lies = known.wrapper if design.views_keep_layout else dense(known.wrapper.shape)
     views.objects[name] = replace(known, stale=False, wrapper=lies)
-    recall(s, views, known.memory)
-
-
-def remember(s: State, views: Views, known: Shown, record: Record) -> None:
-    """Ghost: eager execution writes a new value into its storage."""
-    before = views.memory[known.memory]
-    views.memory[known.memory] = scattered(before, known.layout.indices(), record.truth)
-
-
-def recall(s: State, views: Views, memory: int) -> None:
-    """Ghost: what each object of a storage of eager execution means."""
-    for name, known in views.objects.items():
-        if known.memory == memory:
-            record = s.records[s.tensors[name] if name in s.tensors else views.hidden[name]]
-            record.truth = gathered(views.memory[memory], known.layout.indices())
+    recall(s, known.memory)
 
 
 # ---- looking, and what is left ------------------------------------------------------------------
@@ -288,11 +291,28 @@ def refresh(s: State, names: tuple[TensorName, ...], design: Design) -> None:
     """Bring what a call is given up to date, in the order in which it is given."""
     if s.views is None:
         return
-    stale = [name for name in names if s.views.is_stale(name)]
-    for name in dict.fromkeys(stale):
-        regenerate(s, name, design)
-    if stale:
+    late = [name for name in dict.fromkeys(names) if out_of_date(s, name)]
+    for name in late:
+        if s.views.functional:
+            regenerate(s, name, design)
+        else:
+            look_at(s, s.tensors[name])
+    if late:
         tidy(s)
+
+
+def refresh_records(s: State) -> None:
+    """Without functionalization, a sync of all that lives looks at every record."""
+    if s.views is not None and not s.views.functional:
+        for row in s.live_rows():
+            look_at(s, row)
+
+
+def out_of_date(s: State, name: TensorName) -> bool:
+    """Whether a tensor is made anew when somebody looks at it."""
+    if s.views is None:
+        return False
+    return s.views.is_stale(name) if s.views.functional else is_late(s, s.tensors[name])
 
 
 def tidy(s: State) -> None:
@@ -310,3 +330,5 @@ def tidy(s: State) -> None:
     for row, record in enumerate(s.records):
         if record.live and row not in needed:
             bury(s, row)
+    used = {record.view.alias for record in s.records if record.live and record.view}
+    views.aliases = {n: alias for n, alias in views.aliases.items() if n in used}

@@ -107,7 +107,7 @@ def test_the_design_itself_can_be_said_to_explain_the_log() -> None:
 def test_one_bad_log_does_not_hide_the_others(tmp_path: Path) -> None:
     bad = tmp_path / "bad.jsonl.gz"
     bad.write_bytes(b"nothing")
-    other = write(tmp_path / "two.jsonl.gz", [header(functionalization=False)])
+    other = write(tmp_path / "two.jsonl.gz", [header(devices_used=3)])
     wrong = write(tmp_path / "wrong.jsonl.gz", with_tensor(lines_of(LOG), 4, "t1", alias=99))
     done: list[tuple[int, int | None]] = []
     report = monitor_logs(
@@ -120,7 +120,7 @@ def test_one_bad_log_does_not_hide_the_others(tmp_path: Path) -> None:
 
 
 def test_logs_that_are_only_unsupported_are_no_pass(tmp_path: Path) -> None:
-    other = write(tmp_path / "two.jsonl.gz", [header(functionalization=False)])
+    other = write(tmp_path / "two.jsonl.gz", [header(devices_used=3)])
     report = monitor([other], TORCH_XLA_2_9)
     assert report.verdict == Verdict.UNSUPPORTED
     assert report.exit_code == ExitCode.VACUOUS

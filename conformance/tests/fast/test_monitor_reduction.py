@@ -162,7 +162,10 @@ def refused(tmp_path: Path, lines: list[Any]) -> LogError:
 @pytest.mark.parametrize(
     ("changes", "expected"),
     [
-        ({"functionalization": False}, "header field functionalization = false is not modelled"),
+        (
+            {"functionalization": False, "eager": True},
+            "header field eager without function",
+        ),
         ({"devices_used": 3}, "header field devices_used = 3 is not modelled yet"),
         ({"env": {"XLA_USE_BF16": "1"}}, "header field env: 'XLA_USE_BF16=1' is not modelled yet"),
         ({"system": "other"}, "the system 'other 2.9.0' is not modelled yet; modelled: torch_xla"),
