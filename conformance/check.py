@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 from time import monotonic
+from typing import get_args
 
 from markstep.conformance.adapter import (
     ALL_CAPABILITIES,
@@ -277,7 +278,8 @@ class Run:
         for id, count in self.watch.counts.items():
             if not count.witnessed and ("sharding" in able or id not in SPMD):
                 yield f"{id}: its witness was never seen"
-        for kind, rule in ACTIONS.items():
+        for kind in get_args(Action):
+            rule = ACTIONS[kind]
             needed = NEEDS.get(kind)
             supported = needed is None or needed in able
             done = self.counts.actions.get(rule.id)

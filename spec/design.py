@@ -258,6 +258,9 @@ class Design:
     """D43: reading data that is cut compiles and runs a program that puts the pieces together, anew
     for each read. torch_xla: yes."""
 
+    ops_stay_on_a_device: bool = True
+    """D46: an op on tensors of two devices is refused. torch_xla: it is traced, and the process
+    dies when somebody evaluates it (F07)."""
     eager_seeds: EagerSeeds = EagerSeeds.NEXT
     """D25"""
     eager_copies: EagerCopies = EagerCopies.BORROW
@@ -305,6 +308,7 @@ TORCH_XLA_2_9 = Design(
     marks_stubs=False,
     mark_data=MarkData.ROUND_TRIP,
     gathers_by_program=True,
+    ops_stay_on_a_device=False,
     eager_seeds=EagerSeeds.CURRENT,
     eager_copies=EagerCopies.AT_ONCE,
     views_keep_layout=False,

@@ -13,15 +13,16 @@ from typing import TypeAlias
 
 from markstep.spec import vocabulary as v
 from markstep.spec.design import Design
-from markstep.spec.machine import names
+from markstep.spec.machine import AnyAction, names
+from markstep.spec.rules.abroad import ApplyAbroad, Lend, Stranger
 from markstep.spec.schedule import Observer, initial_state, perform
 from markstep.spec.state import State
 from markstep.spec.vocabulary import ErrorKind, TensorName
 
-Part: TypeAlias = tuple[int, Callable[[object], v.Action]]
+Part: TypeAlias = tuple[int, Callable[[object], AnyAction]]
 """The device that does it, and what it does, given the value of the part before it."""
 
-Take: TypeAlias = Callable[[int, State, v.Action], tuple[State, State] | None]
+Take: TypeAlias = Callable[[int, State, AnyAction], tuple[State, State] | None]
 """How a device takes its part: the states when the call returned and when it had ended for good;
 none where it is not enabled."""
 
@@ -74,17 +75,23 @@ def homes(process: Process, action: v.Action) -> tuple[int, ...]:
     return tuple(dict.fromkeys(home for home in found if home is not None))
 
 
-def parts(process: Process, device: int | None, action: v.Action) -> tuple[Part, ...]:
+def parts(
+    process: Process, device: int | None, action: v.Action, design: Design
+) -> tuple[Part, ...]:
     """Who does what. ``device``: where something new is made, or whose tensors are meant; none: the
     first one, or all of them where an action can be about all.
 
     Empty: the call is refused, because its tensors are not on one device (C++: CollectSyncTensors
-    demands a unique device) or, for an op, because no program can compute it. That is so under
-    every design, though torch_xla traces such an op and dies when it is evaluated (finding F07).
+    demands a unique device) or, for an op, because no program can compute it. Without D46 it is
+    traced all the same (finding F07); so would be one in place, which nobody has recorded.
     """
     found = homes(process, action)
+    if len(found) > 1 and isinstance(action, v.CopyInto):
+        return across(process, action)
+    if len(found) > 1 and isinstance(action, v.Apply) and not design.ops_stay_on_a_device:
+        return abroad(process, action)
     if len(found) > 1:
-        return across(process, action) if isinstance(action, v.CopyInto) else ()
+        return ()
     if isinstance(action, v.WaitDevice):
         return tuple((d, lambda _: action) for d in range(len(process.states)))
     if isinstance(action, v.SyncLive) and device is None:
@@ -105,17 +112,42 @@ def across(process: Process, action: v.CopyInto) -> tuple[Part, ...]:
     )
 
 
+def abroad(process: Process, action: v.Apply) -> tuple[Part, ...]:
+    """An op on tensors of two devices is traced on that of the first one."""
+    home = process.home(action.inputs[0])
+    assert home is not None
+    guests = {
+        place: (name, device)
+        for place, name in enumerate(action.inputs)
+        if (device := process.home(name)) is not None and device != home
+    }
+    strangers = []
+    for place, (name, device) in guests.items():
+        record = process.states[device].record_of(name)
+        strangers.append(Stranger(place, record.shape, record.dtype))
+    own = tuple(name for place, name in enumerate(action.inputs) if place not in guests)
+    made = ApplyAbroad(action.out, action.op, own, tuple(strangers))
+    lent: list[Part] = [(device, _lending(name)) for name, device in guests.values()]
+    return (*lent, (home, lambda _: made))
+
+
+def _lending(name: TensorName) -> Callable[[object], AnyAction]:
+    return lambda _: Lend(name)
+
+
 def _nested(value: object) -> v.Nested:
     assert isinstance(value, tuple)
     return value
 
 
-def act(process: Process, device: int | None, action: v.Action, take: Take) -> Process | None:
+def act(
+    process: Process, device: int | None, action: v.Action, take: Take, design: Design
+) -> Process | None:
     """The process after an action, up to the first part that raises; None: it is not enabled.
 
     What is refused raises BAD_ARGUMENT and changes nothing.
     """
-    todo, value = parts(process, device, action), None
+    todo, value = parts(process, device, action, design), None
     if not todo:
         refused = process.last.draft()
         refused.raised, refused.value = ErrorKind.BAD_ARGUMENT, None
@@ -140,8 +172,8 @@ def perform_on(
 ) -> Process | None:
     """As `act`, by whole calls."""
 
-    def take(_: int, state: State, part: v.Action) -> tuple[State, State] | None:
+    def take(_: int, state: State, part: AnyAction) -> tuple[State, State] | None:
         after = perform(state, part, design, observer)
         return None if after is None else (after, after)
 
-    return act(process, device, action, take)
+    return act(process, device, action, take, design)

@@ -13,6 +13,7 @@ from markstep.spec import vocabulary as v
 from markstep.spec.contract import lost_records
 from markstep.spec.design import Design
 from markstep.spec.rules import (
+    abroad,
     calls,
     donation,
     execution,
@@ -39,6 +40,8 @@ Internal: TypeAlias = (
     | execution.Barrier
     | reading.Read
     | reading.Download
+    | abroad.Lend
+    | abroad.ApplyAbroad
 )
 AnyAction: TypeAlias = v.Action | Internal
 
@@ -109,6 +112,8 @@ ACTIONS: dict[type, Rule] = {
     execution.Barrier: Rule("A50", execution.barrier, Phase.BARRIER, "WaitDeviceOps"),
     reading.Read: Rule("A51", reading.read, Phase.READ, "XLATensor::GetXlaData"),
     reading.Download: Rule("A52", reading.download, Phase.DOWNLOAD, "FetchTensors"),
+    abroad.Lend: Rule("A55", abroad.lend, cpp="XLATensor::GetIrValue"),
+    abroad.ApplyAbroad: Rule("A56", abroad.apply_abroad, cpp="XLATensor::Create(ir_value)"),
 }
 
 ENVIRONMENT = (v.CompleteExecution, v.FailExecution)

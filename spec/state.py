@@ -132,6 +132,8 @@ class Buffer:
     contents: Value | None = None
     shape: tuple[int, ...] = ()
     dtype: DType = DType.F32
+    elsewhere: bool = False
+    """Payload: it stands for data of another device (D46)."""
     number: int = 0
     """Payload: the identity of the device buffer, new whenever the contents are replaced."""
 

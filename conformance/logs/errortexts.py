@@ -95,7 +95,10 @@ VOID_TEXT = "Check failed: data()->tensor_data:"
 
 CRASHES: dict[str, tuple[str, ...]] = {
     "SIGSEGV": ("",),
-    "SIGABRT": ("Check failed: pjrt_data->buffer != nullptr",),
+    "SIGABRT": (
+        "Check failed: pjrt_data->buffer != nullptr",
+        "Check failed: pjrt_device == pjrt_data->buffer->device()",
+    ),
 }
 """Signal → beginnings of the fatal text, empty if there is none."""
 

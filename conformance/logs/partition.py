@@ -8,9 +8,10 @@ from dataclasses import dataclass
 
 from markstep.conformance.logs.rawrecord import RawStep, RawTensor
 from markstep.spec.layouts import placed, suits
+from markstep.spec.machine import AnyAction
 from markstep.spec.schedule import Partitioner
 from markstep.spec.state import State
-from markstep.spec.vocabulary import Action, RunCached, Sharding
+from markstep.spec.vocabulary import RunCached, Sharding
 
 
 def text_of(sharding: Sharding, shape: tuple[int, ...]) -> str | None:
@@ -41,7 +42,7 @@ class Partition:
 
     raw: RawStep
 
-    def of(self, action: Action) -> Partitioner:
+    def of(self, action: AnyAction) -> Partitioner:
         """The choice for the program that an action runs, where its outputs can be seen."""
 
         def choice(state: State) -> tuple[Sharding, ...]:

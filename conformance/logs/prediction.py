@@ -91,7 +91,8 @@ def predict(ended: Ended, raw: RawStep, memory: Memory) -> Table:
     """The table that the line of a step must show."""
     state = ended.settled
     if state.device.crashed:
-        signal = "SIGABRT" if isinstance(ended.last, Download) else "SIGSEGV"
+        checked = ended.elsewhere or isinstance(ended.last, Download)
+        signal = "SIGABRT" if checked else "SIGSEGV"
         return {"outcome": ErrorKind.CRASH, "signal": signal}
     views = _views(ended)
     table: Table = {"tensors": tuple(f"t{name}" for name, _, _ in views)}

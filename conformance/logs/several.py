@@ -7,9 +7,10 @@ from markstep.conformance.logs.partition import Partition
 from markstep.conformance.logs.taking import Ended, take
 from markstep.spec.design import Design
 from markstep.spec.devices import Process, act, homes
+from markstep.spec.machine import AnyAction
 from markstep.spec.schedule import Observer
 from markstep.spec.state import State
-from markstep.spec.vocabulary import Action, Apply, AssignInPlace
+from markstep.spec.vocabulary import Action, AssignInPlace
 
 
 def take_step(
@@ -26,11 +27,11 @@ def take_step(
     check_operands(process, actions[0])
     ended: list[Ended] = []
 
-    def part(_: int, state: State, first: Action) -> tuple[State, State]:
+    def part(_: int, state: State, first: AnyAction) -> tuple[State, State]:
         ended.append(take(state, (first, *actions[1:]), law, observer))
         return ended[-1].returned, ended[-1].settled
 
-    after = act(process, device, actions[0], part)
+    after = act(process, device, actions[0], part, law)
     assert after is not None  # `take` raises where an action is not enabled
     if not ended:  # refused: an error, and nothing has changed
         ended = [Ended(actions, process.last, after.last, after.last, program=actions)]
@@ -48,8 +49,8 @@ def together(ended: list[Ended]) -> Ended:
 
 
 def check_operands(process: Process, action: Action) -> None:
-    """Raises NotModelled for an op whose operands are on two devices: torch_xla traces it."""
+    """Raises NotModelled for an op in place whose operands are on two devices."""
     found = homes(process, action)
-    if isinstance(action, Apply | AssignInPlace) and len(found) > 1:
+    if isinstance(action, AssignInPlace) and len(found) > 1:
         where = " and ".join(f"CPU:{device}" for device in found)
-        raise NotModelled(f"an op whose operands are on {where} is not modelled yet")
+        raise NotModelled(f"an op in place whose operands are on {where} is not modelled yet")

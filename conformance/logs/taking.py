@@ -19,9 +19,8 @@ from markstep.spec.schedule import (
     end_of_execution,
     perform,
 )
-from markstep.spec.state import NO_OWNER, SCALAR_OWNER, CallKind, State
+from markstep.spec.state import NO_OWNER, SCALAR_OWNER, CallKind, State, rows
 from markstep.spec.vocabulary import (
-    Action,
     ErrorKind,
     GraphHash,
     Look,
@@ -34,7 +33,7 @@ from markstep.spec.vocabulary import (
 class Ended:
     """One step of a log, taken by the law."""
 
-    actions: tuple[Action, ...]
+    actions: tuple[AnyAction, ...]
     before: State
     returned: State
     """When the call returned or raised."""
@@ -49,6 +48,8 @@ class Ended:
     """The last small step of the call."""
     ends: tuple[AnyAction, ...] = ()
     """How executions ended during the step."""
+    elsewhere: bool = False
+    """The call was about to run a program on data of another device."""
     program: tuple[AnyAction, ...] = ()
     """The actions that were taken, and the end of the execution that the call did not wait for."""
     came: tuple[State, ...] = ()
@@ -81,9 +82,11 @@ class Notes:
     inputs: tuple[object, ...] = ()
     last: AnyAction | None = None
     ends: tuple[AnyAction, ...] = ()
+    elsewhere: bool = False
 
     def __call__(self, before: State, action: AnyAction, after: State) -> None:
         self.last = action
+        self.elsewhere = any(before.buffers[row].elsewhere for row in rows(before.call.params))
         if isinstance(action, ENVIRONMENT):
             self.ends = (*self.ends, action)
         if isinstance(action, Extract) and before.call.kind == CallKind.RUN_CACHED:
@@ -95,7 +98,7 @@ class Notes:
 
 def take(
     state: State,
-    actions: tuple[Action, ...],
+    actions: tuple[AnyAction, ...],
     design: Design,
     observer: Observer | None = None,
     ending: Ending = end_of_execution,
@@ -122,8 +125,8 @@ def take(
     for name in out_of_date(state):
         taken.append(Look(name))
         state = _small_step(state, taken[-1], design, notes)
-    seen = (notes.key, notes.inputs, last, notes.ends)
-    return Ended(actions, before, returned, state, *seen, tuple(taken))
+    seen = (notes.key, notes.inputs, last, notes.ends, notes.elsewhere)
+    return Ended(actions, before, returned, state, *seen, program=tuple(taken))
 
 
 def out_of_date(state: State) -> list[TensorName]:
@@ -135,7 +138,7 @@ def out_of_date(state: State) -> list[TensorName]:
 
 def _whole_call(
     state: State,
-    action: Action,
+    action: AnyAction,
     design: Design,
     notes: Notes,
     ending: Ending,
