@@ -258,11 +258,13 @@ def checks_early(d: Design) -> bool:
     why="A result that nobody holds is gone; one that is held too long is never freed.",
 )
 def results_in_place_are_held(t: Step) -> bool:
-    """While an in-place op of eager mode is computed, a tensor object holds its result, and the old
-    record lives; at no other time is there such an object."""
+    """Only while an in-place op of eager mode is computed, the machine has a tensor object of its
+    own, which shows the result; and until then the old record lives. (A process that has died may
+    leave one behind.)"""
     c = t.after.call
+    if t.after.device.crashed:
+        return True
     in_place = c.kind == CallKind.EAGER and c.replaces != NONE
-    if RESULT not in t.after.tensors:
-        return not in_place
-    held = in_place and t.after.tensors[RESULT] == c.target
-    return held and bool(t.after.records[c.replaces].live)
+    if RESULT in t.after.tensors and not (in_place and t.after.tensors[RESULT] == c.target):
+        return False
+    return not in_place or bool(t.after.records[c.replaces].live)
