@@ -263,8 +263,8 @@ class Design:
     eager_copies: EagerCopies = EagerCopies.BORROW
     """D26"""
     views_keep_layout: bool = True
-    """D44: a view that is made anew after an update elsewhere lies as before. torch_xla: it looks
-    dense, so that a reshape of it shares elements where eager execution copies."""
+    """D44: a view that is made anew after an update elsewhere lies as before. torch_xla, by its
+    source: it looks dense, so that a reshape shares elements where eager execution copies."""
 
 
 SOUND = Design()
