@@ -273,7 +273,11 @@ def regenerate(s: State, name: TensorName, design: Design) -> None:
 
 def look(s: State, a: v.Look, design: Design) -> None:
     """A54. A tensor that is out of date is made anew, which whatever is given one does first."""
-    succeed(s)
+    # GUARD
+    if lost(s.record_of(a.tensor)):  # A54.G1
+        return fail(s, ErrorKind.LOST)
+    # OBSERVE
+    return succeed(s)
 
 
 LEFT_ALONE = (v.ViewOf, v.Detach, v.Drop)
