@@ -265,9 +265,9 @@ class Design:
     """D25"""
     eager_copies: EagerCopies = EagerCopies.BORROW
     """D26"""
-    views_keep_layout: bool = True
-    """D44: a view that is made anew after an update elsewhere lies as before. torch_xla: it looks
-    dense, so that a reshape of it shares elements where eager execution copies."""
+    views_have_strides: bool = True
+    """D44: a view lies in its storage as in eager execution. torch_xla: every tensor looks dense,
+    so that a reshape shares elements where eager execution copies them."""
 
 
 SOUND = Design()
@@ -311,7 +311,7 @@ TORCH_XLA_2_9 = Design(
     ops_stay_on_a_device=False,
     eager_seeds=EagerSeeds.CURRENT,
     eager_copies=EagerCopies.AT_ONCE,
-    views_keep_layout=False,
+    views_have_strides=False,
 )
 
 SEED_2025_03 = replace(TORCH_XLA_2_9, name="seed_2025_03", user_donors=UserDonors.CONFIG)

@@ -23,11 +23,9 @@ class Shown:
     """Objects of one storage see each other's updates (C++: FunctionalStorageImpl)."""
     path: tuple[Step, ...]
     """How its value comes from the base of the storage; empty: it is the base."""
-    wrapper: Layout
-    """The sizes and strides that torch believes in: whether it can be viewed depends on them."""
     memory: int
     layout: Layout
-    """Ghosts: the storage of eager execution, and where in it the elements lie."""
+    """The storage of eager execution, a ghost, and where in it the elements lie (D44)."""
     holds: tuple[TensorName, ...] = ()
     """What it was made of, kept alive by its way back (autograd's view functions)."""
     stale: bool = False

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from markstep.conformance.adapter import ALL_CAPABILITIES
-from markstep.conformance.lockstep.views import law_outcome, law_view
+from markstep.conformance.lockstep.views import law_outcome, law_view, looked_at
 from markstep.spec import SPEC_VERSION
 from markstep.spec.design import SOUND, Design
 from markstep.spec.schedule import initial_state, perform
@@ -37,6 +37,8 @@ class ModelAdapter:
 
     def observe(self) -> View:
         """The view of every tensor, and how far each counter moved."""
+        if not self.state.device.crashed:
+            self.state = looked_at(self.state, self.design)
         view = law_view(self.state, self._seen)
         self._seen = self.state.payload.totals()
         return view

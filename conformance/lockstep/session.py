@@ -28,6 +28,7 @@ from markstep.conformance.lockstep.views import (
     compare_views,
     law_outcome,
     law_view,
+    looked_at,
     new_naming,
 )
 from markstep.conformance.report.model import ActionCount
@@ -128,6 +129,8 @@ class Session:
         after = self._perform(self._with_endings(self.possible), action)
         self.counts.note(action, after[0].outcome)
         self.view = checked_view(self.adapter.observe())
+        if self.sees and not self.over:
+            after = [replace(p, state=self._looked_at(p.state)) for p in after]
         fitting, found = self._compare(action, observed, self._with_endings(after))
         claim = self.watch.take_broken()
         if claim is not None and (fitting or not self.real):
@@ -146,6 +149,9 @@ class Session:
             seen = law_outcome(state, action) if state is not None else REFUSED
             moved.append(Possibility(state or p.state, p.naming, p.totals, seen))
         return moved
+
+    def _looked_at(self, state: State) -> State:
+        return state if state.device.crashed else looked_at(state, self.design, self.observer)
 
     def _partitioner(self, _: State) -> tuple[Sharding, ...] | None:
         """How the executor laid the outputs of what it ran last, if it says so (``laid_out``)."""

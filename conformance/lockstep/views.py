@@ -12,8 +12,11 @@ from typing import NamedTuple
 
 from markstep.conformance.adapter import AdapterError
 from markstep.conformance.show import show_observation, tensor
+from markstep.spec.design import Design
 from markstep.spec.machine import ENVIRONMENT
 from markstep.spec.observe import observe, outcome
+from markstep.spec.rules.views import out_of_date
+from markstep.spec.schedule import Observer, perform
 from markstep.spec.state import State
 from markstep.spec.vocabulary import (
     Action,
@@ -22,6 +25,7 @@ from markstep.spec.vocabulary import (
     GetSeed,
     GraphHash,
     IrKind,
+    Look,
     Observation,
     ReadMany,
     ReadOne,
@@ -120,6 +124,15 @@ class Naming:
 def new_naming() -> Naming:
     """No names are known yet."""
     return Naming({}, {})
+
+
+def looked_at(state: State, design: Design, observer: Observer | None = None) -> State:
+    """The state after a look at every tensor, in order of their names: what an update elsewhere has
+    put out of date is brought up to date."""
+    for name in sorted(state.tensors):
+        if out_of_date(state, name):
+            state = perform(state, Look(name), design, observer) or state
+    return state
 
 
 def law_view(state: State, old: Mapping[str, int]) -> View:

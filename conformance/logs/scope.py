@@ -13,7 +13,7 @@ from markstep.conformance.logs.strictjson import shown
 from markstep.spec.design import TORCH_XLA_2_9, Design
 from markstep.spec.evaluator import Value
 from markstep.spec.state import Record, State
-from markstep.spec.vocabulary import Action, Apply, AssignInPlace, DType
+from markstep.spec.vocabulary import Action, Apply, AssignInPlace, DType, ViewOf
 
 RECORDED: dict[tuple[str, str], Design] = {("torch_xla", "2.9"): TORCH_XLA_2_9}
 """System, version without the last number → the design that describes it."""
@@ -72,8 +72,13 @@ def _json(value: object) -> str:
 
 
 def check_sizes(state: State, actions: tuple[Action, ...]) -> None:
-    """Raises NotModelled for a matrix product that is too large to be followed."""
+    """Raises NotModelled for a matrix product that is too large to be followed, and for a slice
+    that is all of a tensor: what indexing makes of that is another op."""
     for action in actions:
+        if isinstance(action, ViewOf) and action.op == "slice" and action.source in state.tensors:
+            shape, (dim, begin, end) = state.record_of(action.source).shape, action.sizes
+            if shape[dim : dim + 1] == (end - begin,):
+                raise NotModelled("a slice that is all of its tensor is not modelled yet")
         if isinstance(action, Apply | AssignInPlace) and action.op == "matmul":
             names = action.inputs if isinstance(action, Apply) else action.others
             shapes = [state.record_of(name).shape for name in names if name in state.tensors]

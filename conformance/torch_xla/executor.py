@@ -25,10 +25,12 @@ from markstep.conformance.torch_xla.ops import (
     full,
     host_array,
     op_result,
+    seen,
 )
 from markstep.spec import vocabulary as v
 from markstep.spec.evaluator import HUGE, result_shape
 from markstep.spec.ops import OPS
+from markstep.spec.rules.views import step_of
 from markstep.spec.vocabulary import BufferStatus, DType, ErrorKind, Observation, TensorName
 
 X = torch_xla._XLAC
@@ -41,7 +43,6 @@ LACKS = frozenset(
         adapter.WARM_UP_SYNC,  # no call gives that flag
         "evict_cache",  # nothing empties the compilation cache
         "sharding",  # only recorded logs
-        "aliasing",  # the same
         "eager",  # a tensor of host data is two actions then, as in recorded logs
     }
 )
@@ -192,6 +193,12 @@ class TorchXla:
             case v.Detach():
                 new, source = self._new(action.out), self._get(action.source)
                 self._keep(new, source.detach(), *self._layouts[action.source])
+            case v.ViewOf():
+                new, source = self._new(action.out), self._get(action.source)
+                shape, dtype = self._layouts[action.source]
+                self._keep(new, seen(source, action), step_of(action, shape).shape, dtype)
+            case v.Look():
+                X._get_xla_tensor_debug_info(self._get(action.tensor))
             case v.CopyInto():
                 target, source = self._get(action.target), self._get(action.source)
                 self._same_layout(action.target, self._layouts[action.source])

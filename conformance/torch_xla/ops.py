@@ -6,7 +6,7 @@ from typing import Any
 import torch
 import torch_xla
 
-from markstep.spec.vocabulary import DType, Fill, Nested, Number
+from markstep.spec.vocabulary import DType, Fill, Nested, Number, ViewOf
 
 X = torch_xla._XLAC
 DEVICE = "xla:0"
@@ -39,6 +39,20 @@ def op_result(
         case "failing_execute":
             return torch.zeros(shape, dtype=kind, device=DEVICE) + inputs[0].sum(dtype=kind)
     raise BadArgument(f"unknown op {op}")
+
+
+def seen(source: torch.Tensor, action: ViewOf) -> torch.Tensor:
+    """A view of a tensor."""
+    match action.op:
+        case "slice":
+            dim, begin, end = action.sizes
+            return source.narrow(dim, begin, end - begin)  # indexing makes all of it an alias
+        case "transpose":
+            return source.transpose(0, 1)
+        case "view" | "reshape":
+            shaped: torch.Tensor = getattr(source, action.op)(action.sizes)
+            return shaped
+    raise BadArgument(f"unknown view {action.op}")
 
 
 def full(action: Fill) -> torch.Tensor:

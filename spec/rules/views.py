@@ -88,7 +88,7 @@ def view_of(s: State, a: v.ViewOf, design: Design) -> None:
     views = s.views
     assert views is not None  # without a payload, there is no such action
     step = step_of(a, s.records[row].shape)
-    if not can_be_viewed(s, a):
+    if design.views_have_strides and not can_be_viewed(s, a):
         return reshaped(s, a, step, design)
     known = enrolled(s, views, a.source)
     if views.functional:
@@ -103,15 +103,12 @@ def view_of(s: State, a: v.ViewOf, design: Design) -> None:
 
 
 def can_be_viewed(s: State, a: v.ViewOf) -> bool:
-    """Whether torch thinks that the source's elements can be shown so without a copy. Without
-    functionalization it thinks that every tensor is dense."""
+    """Whether eager execution can show the source's elements so without a copy."""
     assert s.views is not None
-    if not s.views.functional:
-        return True
     record = s.record_of(a.source)
     step = step_of(a, record.shape)
     known = s.views.objects.get(a.source)
-    return shown(known.wrapper if known else dense(record.shape), step) is not None
+    return shown(known.layout if known else dense(record.shape), step) is not None
 
 
 def reshaped(s: State, a: v.ViewOf, step: Step, design: Design) -> None:
@@ -143,8 +140,7 @@ def enrolled(s: State, views: Views, name: TensorName) -> Shown:
         return views.objects[name]
     row = s.tensors[name]
     record, storage = s.records[row], views.number()
-    whole = dense(record.shape)
-    known = Shown(storage, (), whole, memory=storage, layout=whole)
+    known = Shown(storage, (), memory=storage, layout=dense(record.shape))
     for other in [n for n, r in s.tensors.items() if r == row]:
         views.objects[other] = known
     views.memory[storage] = record.truth
@@ -156,8 +152,7 @@ def enrolled(s: State, views: Views, name: TensorName) -> Shown:
 
 
 def enter(s: State, views: Views, a: v.ViewOf, known: Shown, step: Step) -> None:
-    """A view belongs to the storage of its source. Eager execution may have to copy where torch
-    thinks that it need not."""
+    """A view belongs to the storage of its source. Eager execution may have to copy (D44)."""
     layout = shown(known.layout, step)
     record = s.record_of(a.out)
     memory = known.memory
@@ -167,7 +162,6 @@ def enter(s: State, views: Views, a: v.ViewOf, known: Shown, step: Step) -> None
     views.objects[a.out] = Shown(
         storage=known.storage,
         path=(*known.path, step),
-        wrapper=shown(known.wrapper, step) or dense(record.shape),
         memory=memory,
         layout=layout,
         holds=(a.source,),
@@ -270,8 +264,7 @@ def regenerate(s: State, name: TensorName, design: Design) -> None:
         keep(s, made, row, step)
         row = made
     s.tensors[name] = row
-    lies = known.wrapper if design.views_keep_layout else dense(known.wrapper.shape)
-    views.objects[name] = replace(known, stale=False, wrapper=lies)
+    views.objects[name] = replace(known, stale=False)
     recall(s, known.memory)
 
 
@@ -280,7 +273,11 @@ def regenerate(s: State, name: TensorName, design: Design) -> None:
 
 def look(s: State, a: v.Look, design: Design) -> None:
     """A54. A tensor that is out of date is made anew, which whatever is given one does first."""
-    succeed(s)
+    # GUARD
+    if lost(s.record_of(a.tensor)):  # A54.G1
+        return fail(s, ErrorKind.LOST)
+    # OBSERVE
+    return succeed(s)
 
 
 LEFT_ALONE = (v.ViewOf, v.Detach, v.Drop)

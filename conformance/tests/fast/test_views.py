@@ -15,6 +15,7 @@ from markstep.spec.rules.views import out_of_date
 from markstep.spec.schedule import fits, initial_state, perform
 from markstep.spec.state import NONE, State
 from markstep.spec.vocabulary import (
+    Apply,
     AssignInPlace,
     Clone,
     CopyFromHost,
@@ -22,6 +23,7 @@ from markstep.spec.vocabulary import (
     CreateFromHost,
     Detach,
     Drop,
+    ErrorKind,
     Look,
     ReadMany,
     ReadOne,
@@ -146,16 +148,14 @@ def test_a_slice_keeps_what_it_was_cut_from_and_an_old_wrapper_keeps_its_record(
     assert len(run(Drop(T2), state=written).live_rows()) == 1
 
 
-def test_a_reshape_that_is_no_view_copies_until_the_source_was_made_anew() -> None:
+def test_D44_a_reshape_that_is_no_view_copies_in_sound_and_shares_in_torch_xla() -> None:
     turned = (SQUARE, ViewOf(T1, T0, "transpose"))
     assert perform(run(*turned), ViewOf(T2, T1, "view", (4,)), TORCH_XLA_2_9) is None
-    state = run(*turned, ViewOf(T2, T1, "reshape", (4,)), AssignInPlace(T0, "neg"))
-    assert read(state, T2) == (1, 3, 2, 4)
-    anew = run(*turned, AssignInPlace(T0, "neg"), Look(T1))
-    aliased = run(ViewOf(T2, T1, "view", (4,)), AssignInPlace(T0, "neg"), state=anew)
-    assert read(aliased, T2) == (1, 3, 2, 4)
-    # torch aliases here what eager execution copies
-    assert read(run(AssignInPlace(T2, "neg"), state=anew and aliased), T0) == (-1, -2, -3, -4)
+    program = (*turned, ViewOf(T2, T1, "reshape", (4,)), AssignInPlace(T0, "neg"))
+    copied, shared = run(*program, design=SOUND), run(*program)
+    assert copied.record_of(T2).truth == shared.record_of(T2).truth == (1, 3, 2, 4)
+    assert read(copied, T2, SOUND) == (1, 3, 2, 4)
+    assert read(shared, T2) == (-1, -3, -2, -4)  # as the real one says
 
 
 @pytest.mark.parametrize(
@@ -175,6 +175,20 @@ def test_what_no_program_can_mean_is_not_possible(op: str, sizes: tuple[int, ...
     state, action = run(SQUARE), ViewOf(T1, T0, op, sizes)
     assert enabled(state, action, SOUND)
     assert not fits(state, action)
+
+
+def test_looking_at_what_is_lost_raises() -> None:
+    state = run(SQUARE, Apply(T1, "failing_compile", (T0,)), Sync((T1,)))
+    assert run(Look(T1), state=state).raised == ErrorKind.LOST
+    assert run(Look(T0), state=state).raised == ErrorKind.NONE
+
+
+def test_a_slice_that_is_all_of_its_tensor_is_not_modelled(tmp_path) -> None:
+    lines = lines_of(named("views_func/p0006"))
+    number = next(n for n, line in enumerate(lines[1:], 1) if line["action"] == "slice")
+    lines[number]["args"] |= {"dim": 0, "start": 0, "end": 2}
+    verdict = monitor_log(str(write(tmp_path / "log.jsonl.gz", lines)), TORCH_XLA_2_9)
+    assert "a slice that is all of its tensor is not modelled yet" in str(verdict.error)
 
 
 def test_views_and_other_modes_do_not_meet() -> None:
