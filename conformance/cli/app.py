@@ -174,7 +174,8 @@ def completion(
 ) -> ExitCode:
     """Print a script with which a shell completes verbs and options."""
     name: Any = pick("completion", shell, ("bash", "zsh", "fish"), "shell")
-    print(app.generate_completion(shell=name))
+    with reader_may_leave():
+        print(app.generate_completion(shell=name))
     return ExitCode.CONFORMS
 
 

@@ -46,7 +46,7 @@ def prove_verb(
     write: Path | None = None,
 ) -> ExitCode:
     """Look for proofs and print what was found. ``sizes``: records and buffer records."""
-    pick("--by", by, list(Method))
+    pick("--by", by, list(Method), "method")
     method = Method(by)
     check_arguments(ids, sizes, modes, method)
     check_writable("--write", write)
@@ -71,7 +71,7 @@ def check_arguments(
     for mode in modes:
         pick("--mode", mode, OPENED)
     for id in ids:
-        pick("prove", id, CLAIMS)
+        pick("prove", id, CLAIMS, "claim")
         if id in (*PAYLOAD, *RETURNED):
             raise UsageError("prove", f"{id} is about the payload", "see `markstep explore`")
         if id in ABOUT_SPMD and SPMD not in modes:

@@ -1,6 +1,7 @@
 """`markstep record` as a report."""
 
 import signal
+from importlib.util import find_spec
 from pathlib import Path
 
 from markstep.conformance.cli.ending import finish
@@ -21,6 +22,9 @@ def record_verb(words: list[str], log: Path, outputs: Outputs) -> ExitCode:
         advice = f"give a name that ends in {' or '.join(SUFFIXES)}"
         raise UsageError(f"--log {log}", "is not the name of a log", advice)
     split_command(words)
+    if any(find_spec(name) is None for name in ("torch", "torch_xla")):
+        advice = "pip install 'markstep[torch-xla]'"
+        raise UsageError("record", "torch and torch_xla are not installed", advice)
     outputs.check(("--log", log))
     check_directory("--log", log.parent)
     log.parent.mkdir(parents=True, exist_ok=True)

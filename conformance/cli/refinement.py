@@ -30,7 +30,7 @@ Tell = Callable[[int, int | None], None]
 def check_words(never: Sequence[str]) -> frozenset[str]:
     """The words of a condition. Raises UsageError."""
     for word in never:
-        pick("--never", word, WORDS, "word")
+        pick("--never", word, WORDS, "word", listed=", ".join(WORDS))
     return frozenset(never)
 
 

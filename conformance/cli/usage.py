@@ -58,8 +58,9 @@ def open_streams() -> None:
     sys.stderr = sys.stderr or os.fdopen(2, "w", encoding="utf-8", closefd=False)
 
 
-def pick(option: str, name: str, known: Iterable[str], kind: str = "") -> str:
-    """The name, if it is known. Raises UsageError with the nearest known name."""
+def pick(option: str, name: str, known: Iterable[str], kind: str = "", listed: str = "") -> str:
+    """The name, if it is known. Raises UsageError with the nearest known name, or where to find
+    all; ``listed``: what to say of many that `markstep list` does not have."""
     names = list(known)
     if name in names:
         return name
@@ -69,5 +70,5 @@ def pick(option: str, name: str, known: Iterable[str], kind: str = "") -> str:
     ]
     if near:
         raise UsageError(option, f"unknown {kind} {name!r}", f"did you mean {near[0]!r}?")
-    listed = ", ".join(names) if len(names) <= 12 else f"see `markstep list {kind}s`"
+    listed = ", ".join(names) if len(names) <= 12 else listed or f"see `markstep list {kind}s`"
     raise UsageError(option, f"unknown {kind} {name!r}", f"known: {listed}")

@@ -195,7 +195,10 @@ def refine_verb(
     """`markstep refine`."""
     from markstep.conformance.cli import refinement
 
-    x, name = the_design(designs[0], "refine"), designs[1]
+    if designs[0] == refinement.CONTRACT:
+        advice = "give a design first: markstep refine D contract"
+        raise UsageError("refine", "the contract can only be on the right", advice)
+    x, name = DESIGNS[pick("refine", designs[0], DESIGNS, "design")], designs[1]
     pick("refine", name, [*DESIGNS, refinement.CONTRACT], "design")
     bound, words = the_bound(limits, families), refinement.check_words(never)
     if page is not None and not conditions:
@@ -222,6 +225,8 @@ def refine_verb(
             report = refinement.conditions_report(x, y, bound, progress, page, command)
         else:
             report = refinement.refine_report(x, DESIGNS[name], bound, words, progress)
+            for failure in report.failures:  # a replay is of one design and cannot show it
+                failure.replay = command
     report.again = command
     return finish(report, outputs)
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from shlex import quote
 from struct import pack, unpack
 from time import monotonic
 from typing import Any
@@ -95,8 +96,8 @@ def report_one(path: Path, trace: Trace, ended: Ended, report: Report) -> None:
     report.subjects.append(Subject(str(path), ended.verdict, steps, ended.message))
     for failure in ended.failures:
         failure.trace_file = str(path)
-        adapter = f" --adapter {failure.adapter}" if failure.adapter else ""
-        failure.replay = f"markstep replay {path}{adapter} --design {failure.design}"
+        adapter = f" --adapter {quote(failure.adapter)}" if failure.adapter else ""
+        failure.replay = f"markstep replay {quote(str(path))}{adapter} --design {failure.design}"
         report.failures.append(failure)
 
 

@@ -14,8 +14,8 @@ from markstep.spec.vocabulary import Action
 Program: TypeAlias = tuple[Action, ...]
 
 LEGEND = (
-    "✓: no program within the bound breaks it; ✗ with the claim that is broken, by the program\n"
-    "below; –: nothing within the bound exercises it; ?: the search was cut short."
+    "✓: no program within the bound breaks it; ✗ with the claim that is broken; –: nothing\n"
+    "within the bound exercises it; ?: the search was cut short."
 )
 
 
@@ -44,8 +44,9 @@ def terminal(found: Sequence[Column]) -> str:
     lines = [" " * first + "  " + "  ".join(map(str.ljust, names, widths))]
     for title, cells in shown(found):
         lines.append(title.ljust(first) + "  " + "  ".join(map(str.ljust, cells, widths)))
-    lines += [f"{c.design.name} also breaks {', '.join(others(c)) or 'nothing'}" for c in found]
-    return "\n".join((*lines, "", LEGEND, ""))
+    lines += [f"{c.design.name} breaks besides: {', '.join(others(c)) or 'nothing'}" for c in found]
+    written = "the programs: --markdown, --html; as files to replay: --traces"
+    return "\n".join((*lines, "", LEGEND, written, ""))
 
 
 def cited(found: Sequence[Column]) -> Iterator[tuple[Property, Column, Broken]]:

@@ -2,6 +2,7 @@
 
 import re
 from pathlib import Path
+from shlex import quote
 
 from markstep.conformance.cli.files import write_atomically
 from markstep.conformance.report.model import Failure, Report
@@ -25,8 +26,8 @@ def save_traces(report: Report, directory: Path) -> None:
             write_atomically(script, failure.code)
             failure.code_file = str(script)
         if not failure.replay:
-            adapter = f" --adapter {failure.adapter}" if failure.adapter else ""
-            failure.replay = f"markstep replay {path}{adapter}"
+            adapter = f" --adapter {quote(failure.adapter)}" if failure.adapter else ""
+            failure.replay = f"markstep replay {quote(str(path))}{adapter}"
 
 
 def trace_of(failure: Failure, report: Report) -> Trace:
