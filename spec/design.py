@@ -261,6 +261,8 @@ class Design:
     ops_stay_on_a_device: bool = True
     """D46: an op on tensors of two devices is refused. torch_xla: it is traced, and the process
     dies when somebody evaluates it (F07)."""
+    dumps_what_is_gone: bool = True
+    """D47: a graph that reads a donated buffer can be written as HLO. torch_xla: no."""
     eager_seeds: EagerSeeds = EagerSeeds.NEXT
     """D25"""
     eager_copies: EagerCopies = EagerCopies.BORROW
@@ -309,6 +311,7 @@ TORCH_XLA_2_9 = Design(
     mark_data=MarkData.ROUND_TRIP,
     gathers_by_program=True,
     ops_stay_on_a_device=False,
+    dumps_what_is_gone=False,
     eager_seeds=EagerSeeds.CURRENT,
     eager_copies=EagerCopies.AT_ONCE,
     views_have_strides=False,

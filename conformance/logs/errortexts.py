@@ -48,6 +48,7 @@ ERROR_TEXTS = (
         ErrorKind.DELETED,
         "TransferFromDevice",
     ),
+    ErrorText(RUNTIME, "Error while lowering:", ErrorKind.DELETED, "DumpHloComputation"),
     ErrorText(RUNTIME, "'CPU:", ErrorKind.BAD_ARGUMENT, "CollectSyncTensors"),
     ErrorText(RUNTIME, "Out of memory allocating", ErrorKind.EXECUTION_FAILED, "(device)"),
     ErrorText(RUNTIME, "Execution supplied", ErrorKind.EXECUTION_FAILED, "(device)"),

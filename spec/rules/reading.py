@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from markstep.spec.design import Design, Validation
 from markstep.spec.rules.errors import crash, deliver, finish, has_no_number, is_absent, take_lock
 from markstep.spec.rules.sharding import marked, send_pieces
-from markstep.spec.rules.transfer import drop_host, leaf_to_handle, succeed
-from markstep.spec.state import NONE, CallKind, Phase, Record, State, has
+from markstep.spec.rules.transfer import drop_host, fail, leaf_to_handle, succeed
+from markstep.spec.state import NONE, CallKind, Phase, Record, State, has, rows
 from markstep.spec.vocabulary import BufferStatus, DumpGraph, ErrorKind, IrKind, Sharding
 
 
@@ -141,4 +141,7 @@ def dump_graph(s: State, a: DumpGraph, design: Design) -> None:
         read |= s.record_of(name).reads
     if has_no_number(s, read, design):  # A22.G1
         return crash(s)
+    gone = any([s.buffers[row].status == BufferStatus.DELETED for row in rows(read)])
+    if gone and not design.dumps_what_is_gone:  # A22.G2
+        return fail(s, ErrorKind.DELETED)
     return succeed(s)

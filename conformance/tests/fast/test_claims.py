@@ -7,7 +7,7 @@ import pytest
 
 from markstep.spec import graph
 from markstep.spec import vocabulary as v
-from markstep.spec.design import SOUND, Design, KeyWiring
+from markstep.spec.design import SOUND, TORCH_XLA_2_9, Design, KeyWiring
 from markstep.spec.graph import GraphPayload
 from markstep.spec.invariants import CLAIMS, GRAPH_CLAIMS, LEFT_OUT, broken
 from markstep.spec.ir import Program
@@ -131,3 +131,21 @@ def test_I49_the_cache_forgets_the_least_recently_used(monkeypatch):
     assert payload.cached_programs() == 2
     assert payload.peek("a") is not None
     assert payload.peek("b") is None
+
+
+@pytest.mark.parametrize(("design", "error"), [(SOUND, "none"), (TORCH_XLA_2_9, "deleted")])
+def test_D47_a_graph_that_reads_a_donated_buffer_can_be_written_by_sound_alone(
+    design: Design, error: str
+) -> None:
+    """On torch_xla 2.9.0 `_get_xla_tensors_hlo` raises "Error while lowering"."""
+    program = [
+        *(v.CreateFromHost(X, (1,), (1,)), v.SetDonation(X, True)),
+        *(v.Apply(Y, "add_scalar", (X,), 1), v.Sync((Y,), sync=True, wait=True)),
+        *(v.Apply(Z, "add_scalar", (X,), 1), v.DumpGraph((Z,))),
+    ]
+    state = initial_state()
+    for action in program:
+        after = perform(state, action, design)
+        assert after is not None
+        state = after
+    assert state.raised == error
