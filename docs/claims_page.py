@@ -12,7 +12,7 @@ from markstep.spec.invariants import (
     GraphClaim,
     by_number,
 )
-from markstep.spec.machine import ACTIONS, Rule
+from markstep.spec.machine import ACTIONS, PARTS, Rule
 from markstep.spec.state import Phase
 
 
@@ -62,7 +62,7 @@ def rules_page() -> str:
     """The page of the rules: every row of the action table with the text of its rule."""
     rows = [
         (f'<a id="{r.id}"></a>{r.id}', f"`{kind.__name__}`", phase(r), f"`{r.cpp}`", rule_text(r))
-        for kind, r in ACTIONS.items()
+        for kind, r in (ACTIONS | PARTS).items()
     ]
     return (
         "# Rules\n\n"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from markstep import spec
 from markstep.conformance.guards import Guard, guards
-from markstep.spec.machine import ACTIONS
+from markstep.spec.machine import ACTIONS, PARTS
 
 SPEC = Path(spec.__path__[0])
 MENTION = re.compile(r"\(C\+\+: ([^)]*?)[,)]")
@@ -35,7 +35,7 @@ def cpp_page() -> str:
 def from_cpp() -> str:
     """One row for each C++ name."""
     found: dict[str, list[str]] = {}
-    for cls, rule in ACTIONS.items():
+    for cls, rule in (ACTIONS | PARTS).items():
         if rule.cpp not in NOTES:
             link = f"[{rule.id}](../reference/rules.md#{rule.id}) `{cls.__name__}`"
             found.setdefault(rule.cpp, []).append(link)
@@ -58,7 +58,7 @@ def mentions() -> Iterator[tuple[str, str]]:
 def to_cpp() -> str:
     """One row for each rule: its function, its source, its guards."""
     lines = []
-    for cls, rule in ACTIONS.items():
+    for cls, rule in (ACTIONS | PARTS).items():
         module = rule.effect.__module__.removeprefix("markstep.spec.")
         mine = "<br>".join(f"{g.ids}: `{condition(g)}`" for g in guards_of(rule.id))
         where = f"`{module}.{rule.effect.__name__}`"

@@ -112,9 +112,19 @@ ACTIONS: dict[type, Rule] = {
     execution.Barrier: Rule("A50", execution.barrier, Phase.BARRIER, "WaitDeviceOps"),
     reading.Read: Rule("A51", reading.read, Phase.READ, "XLATensor::GetXlaData"),
     reading.Download: Rule("A52", reading.download, Phase.DOWNLOAD, "FetchTensors"),
+}
+
+PARTS: dict[type, Rule] = {
     abroad.Lend: Rule("A55", abroad.lend, cpp="XLATensor::GetIrValue"),
     abroad.ApplyAbroad: Rule("A56", abroad.apply_abroad, cpp="XLATensor::Create(ir_value)"),
 }
+"""What one device does of an action on several (`devices.py`); no program asks for it alone."""
+
+
+def rule_of(kind: type) -> Rule:
+    """The rule of a class of actions."""
+    return ACTIONS[kind] if kind in ACTIONS else PARTS[kind]
+
 
 ENVIRONMENT = (v.CompleteExecution, v.FailExecution)
 """Actions that the device takes, not the program."""
@@ -138,7 +148,7 @@ def take(draft: State, action: AnyAction, design: Design) -> None:
         views.refresh(draft, names(action)[0], design)
         if isinstance(action, (v.SyncLive, v.StepBarrier)):
             views.refresh_records(draft)
-    ACTIONS[type(action)].effect(draft, action, design)
+    rule_of(type(action)).effect(draft, action, design)
     if draft.call.phase == Phase.IDLE:
         draft.lost = lost_records(draft)
 
@@ -149,7 +159,7 @@ def enabled(state: State, action: AnyAction, design: Design) -> bool:
         return False
     if isinstance(action, ENVIRONMENT):
         return environment_may(state, action, design)
-    phase = ACTIONS[type(action)].phase
+    phase = rule_of(type(action)).phase
     if phase == Phase.IDLE:
         return state.call.phase == Phase.IDLE and names_exist(state, action)
     return state.call.phase == phase and not blocked(state, design)

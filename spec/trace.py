@@ -27,7 +27,7 @@ from markstep.spec.itf import (
     read_integer,
     state_to_itf,
 )
-from markstep.spec.machine import ACTIONS, AnyAction, step
+from markstep.spec.machine import ACTIONS, AnyAction, rule_of, step
 from markstep.spec.schedule import Observer, initial_state, perform
 from markstep.spec.state import Phase, State
 
@@ -65,7 +65,7 @@ class Trace:
     @property
     def by_small_steps(self) -> bool:
         """Whether the phases of each call, and the facts they met, are part of the program."""
-        return any(ACTIONS[type(action)].phase != Phase.IDLE for action in self.actions)
+        return any(rule_of(type(action)).phase != Phase.IDLE for action in self.actions)
 
     def run(
         self, observer: Observer | None = None

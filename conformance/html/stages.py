@@ -12,7 +12,7 @@ from markstep.conformance.show import show, tensor
 from markstep.conformance.walk import Part, Stage
 from markstep.spec.design import Design
 from markstep.spec.invariants import Claim
-from markstep.spec.machine import ACTIONS
+from markstep.spec.machine import rule_of
 from markstep.spec.state import State
 
 
@@ -75,7 +75,7 @@ def parts_of(stage: Stage) -> Iterator[Element]:
     rows: list[list[Child]] = []
     for part in stage.parts:
         lines = [tag("div", tag("code", line)) for line in part.changed]
-        id = ACTIONS[type(part.action)].id
+        id = rule_of(type(part.action)).id
         rows.append([id, tag("code", show(part.action)), tag("div", lines)])
     caption = "The steps of the call, and what each changed"
     summary = tag("summary", f"{len(stage.parts)} steps of the call")

@@ -12,7 +12,7 @@ from typing import TypeAlias
 from markstep.conformance.show import show, show_end, tensor
 from markstep.spec.design import DESIGNS, Design
 from markstep.spec.invariants import CLAIMS, Claim
-from markstep.spec.machine import ACTIONS, AnyAction
+from markstep.spec.machine import AnyAction, rule_of
 from markstep.spec.observe import abstract_state
 from markstep.spec.rules.transfer import buffers_in_use
 from markstep.spec.state import Phase, State, has, rows
@@ -68,7 +68,7 @@ class Moment:
     @property
     def text(self) -> str:
         """The step as one line of Python, with its end; the steps of a call are indented."""
-        indent = "" if ACTIONS[type(self.action)].phase == Phase.IDLE else "  "
+        indent = "" if rule_of(type(self.action)).phase == Phase.IDLE else "  "
         return indent + show(self.action) + (f"  → {self.ended}" if self.ended else "")
 
     @property

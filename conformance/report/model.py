@@ -9,7 +9,7 @@ from typing import Any
 from markstep.conformance.exit_codes import ExitCode, worst
 from markstep.conformance.show import show
 from markstep.conformance.verdict import Verdict
-from markstep.spec.machine import ACTIONS, AnyAction
+from markstep.spec.machine import AnyAction, rule_of
 from markstep.spec.vocabulary import ErrorKind, Observation
 
 FORMAT = 1
@@ -136,7 +136,7 @@ class Report:
 
     def count_action(self, action: AnyAction, ended: Observation | None) -> None:
         """Count one action; None means that it was not enabled."""
-        count = self.actions.setdefault(ACTIONS[type(action)].id, ActionCount())
+        count = self.actions.setdefault(rule_of(type(action)).id, ActionCount())
         if ended is None:
             count.refused += 1
             return

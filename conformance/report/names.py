@@ -3,13 +3,13 @@
 from collections.abc import Iterable
 from functools import cache
 
-from markstep.spec.machine import ACTIONS
+from markstep.spec.machine import ACTIONS, PARTS
 
 
 @cache
 def action_names() -> dict[str, str]:
     """The class name of each action by its id."""
-    return {rule.id: cls.__name__ for cls, rule in ACTIONS.items()}
+    return {rule.id: cls.__name__ for cls, rule in (ACTIONS | PARTS).items()}
 
 
 @cache

@@ -3,7 +3,7 @@
 from markstep.conformance.show import show, show_program
 from markstep.spec import SPEC_VERSION
 from markstep.spec.invariants import CLAIMS, CLAIMS_IN_ORDER
-from markstep.spec.machine import ACTIONS, AnyAction
+from markstep.spec.machine import AnyAction, rule_of
 from markstep.spec.search.alphabet import Bound, cost
 from markstep.spec.search.checkpoint import law
 from markstep.spec.search.conditions import Conditions
@@ -118,7 +118,7 @@ def verdicts(found: Exploration) -> str:
 def tells(action: AnyAction) -> bool:
     """Whether a step has to be named: actions, and what the cache or the compiler does wrong."""
     wrong = any(getattr(action, fact, False) for fact in ("fails", "foreign", "misfits"))
-    return wrong or ACTIONS[type(action)].phase == Phase.IDLE
+    return wrong or rule_of(type(action)).phase == Phase.IDLE
 
 
 def shortest(broken: tuple[str, tuple[AnyAction, ...]]) -> str:
