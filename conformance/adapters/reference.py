@@ -46,6 +46,7 @@ class ReferenceAdapter:
         self._fixed, self._resets, self._compiled = compile_mode, 0, 0
         self._kinds: Counter[str] = Counter()
         self._build = build_of(design) or Build()
+        self._other = "" if build_of(design) else f"; it cannot be built as {design.name}"
         built = self._build != Build() and design.name in DESIGNS
         self.described_by = design.name if built else ""
         self._executor = self._new_executor(compile_mode or "interpret")
@@ -89,7 +90,8 @@ class ReferenceAdapter:
     def remark(self) -> str:
         """For the report: how much was really compiled."""
         ran = f"{self._compiled} of {self._resets} programs were compiled by XLA"
-        return f"{ran}, and rare graphs of the others, which ran op by op (shrinking included)"
+        rare = "rare graphs of the others, which ran op by op (shrinking included)"
+        return f"{ran}, and {rare}{self._other}"
 
     def apply(self, action: v.Action) -> Observation:
         """One action. Every error of the executor is one of the vocabulary's."""

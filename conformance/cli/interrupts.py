@@ -64,16 +64,23 @@ def check() -> None:
 def interruptible() -> Iterator[None]:
     """While it is entered the first Ctrl-C interrupts and the next one ends the process; where
     Ctrl-C is ignored, as in the background, it still is."""
-    before = signal.getsignal(signal.SIGINT)
+    before, told = signal.getsignal(signal.SIGINT), sys.unraisablehook
     ours = before in (signal.default_int_handler, leave) and current_thread() is main_thread()
+
+    def tell(lost: "sys.UnraisableHookArgs") -> None:
+        if not issubclass(lost.exc_type, KeyboardInterrupt):
+            told(lost)
+
     if ours:
         _Asked.now = False
         signal.signal(signal.SIGINT, interrupt)
+        sys.unraisablehook = tell  # of an interrupt that gets lost, `check` tells
     try:
         yield
     finally:
         if ours:
             signal.signal(signal.SIGINT, before)
+            sys.unraisablehook = told
 
 
 class Interrupts:

@@ -25,6 +25,7 @@ from markstep.spec.state import State
 
 __all__ = [
     "CLAIMS",
+    "FAMILIES",
     "GRAPH_CLAIMS",
     "LEFT_OUT",
     "PAYLOAD",
@@ -37,7 +38,7 @@ __all__ = [
     "by_number",
 ]
 
-_FAMILIES = (
+FAMILIES = (
     records,
     buffers,
     donation,
@@ -52,7 +53,7 @@ _FAMILIES = (
     lemmas,
     calls,
 )
-"""Imported so that each registers its claims."""
+"""The modules of claims, imported so that each registers its own."""
 
 LEFT_OUT: dict[str, str] = {
     "I05": "the host is the only other place of data in this core",

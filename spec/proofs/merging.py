@@ -13,20 +13,7 @@ from types import FunctionType
 from typing import Any, TypeAlias
 
 from markstep.spec import contract, machine, state
-from markstep.spec.invariants import (
-    buffers,
-    calls,
-    donation,
-    keys,
-    lemmas,
-    loading,
-    locks,
-    placing,
-    programs,
-    records,
-    sharding,
-    sync,
-)
+from markstep.spec.invariants import FAMILIES
 from markstep.spec.proofs.expressions import Expr, const, domain_of, ite, substitute, values, var
 from markstep.spec.proofs.states import CONTROL, RANDOM, Case, copied, rows_of, unknown
 from markstep.spec.proofs.symbolic import (
@@ -87,27 +74,13 @@ CHANGES = (
 )
 """Functions whose first argument is the state, which change control fields in it and nothing else,
 and give nothing or a truth: they are run on all of their paths at once, too."""
-CLAIM_MODULES = (
-    buffers,
-    calls,
-    donation,
-    keys,
-    lemmas,
-    loading,
-    locks,
-    placing,
-    programs,
-    records,
-    sharding,
-    sync,
-)
 
 
 def looking() -> list[Any]:
     """The functions that are merged: those listed, and the questions that claims ask."""
     asked = [
         function
-        for module in CLAIM_MODULES
+        for module in FAMILIES
         for function in vars(module).values()
         if getattr(function, "__module__", "") == module.__name__
         and getattr(function, "__annotations__", {}).get("return") in (bool, int)

@@ -309,3 +309,27 @@ def test_what_an_adapter_prints_is_not_in_the_report(tmp_path: Path) -> None:
     assert done.stdout.startswith("conforms") and done.stdout.count("\n") == 1
     for said in ("python\n", "descriptor\n", "native\n"):
         assert done.stderr.count(said) == len(GOOD)
+
+
+LOSES = """
+from markstep.conformance.cli.interrupts import interruptible
+
+class Callback:
+    def __init__(self, error):
+        self.error = error
+
+    def __del__(self):
+        raise self.error
+
+with interruptible():
+    Callback(KeyboardInterrupt())
+    Callback(ValueError("heard"))
+"""
+
+
+def test_an_interrupt_that_gets_lost_in_a_callback_is_not_told_and_other_errors_are() -> None:
+    """JAX runs callbacks while Python collects garbage: Ctrl-C may come there."""
+    done = subprocess.run([sys.executable, "-c", LOSES], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0
+    assert "KeyboardInterrupt" not in done.stderr
+    assert "ValueError: heard" in done.stderr
