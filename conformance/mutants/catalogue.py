@@ -31,6 +31,7 @@ KINDS: dict[str, str] = {
     "donation": "a buffer is given away that is needed, or kept that is not",
     "sharing": "two tensors share what each should have alone, or the other way round",
     "value": "an operation computes something else",
+    "sharding": "an annotation, a piece or a load is not as it was asked for",
     "randomness": "the seed is used, advanced or reset in another way",
 }
 SUFFIX = ".toml"
