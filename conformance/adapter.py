@@ -15,7 +15,8 @@ from importlib.metadata import entry_points
 from typing import Protocol, TypeAlias
 
 from markstep.spec import vocabulary as v
-from markstep.spec.design import DESIGNS, Design
+from markstep.spec.design import Design
+from markstep.spec.named_designs import DESIGNS
 
 GROUP = "markstep.adapters"
 EXEC = "exec:"

@@ -8,9 +8,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from markstep.spec.design import LAZY_LOADING, SOUND, TORCH_XLA_2_9, Design
+from markstep.spec.design import SOUND, TORCH_XLA_2_9, Design
 from markstep.spec.invariants import CLAIMS, GRAPH_CLAIMS, Step
 from markstep.spec.machine import AnyAction, step
+from markstep.spec.named_designs import LAZY_LOADING
 from markstep.spec.schedule import NotEnabledError, initial_state, perform
 from markstep.spec.search.alphabet import Bound
 from markstep.spec.search.explore import explore

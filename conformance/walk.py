@@ -9,9 +9,10 @@ from dataclasses import dataclass, field, replace
 from markstep.conformance.changes import diff_states
 from markstep.conformance.guards import Guard, fired
 from markstep.conformance.show import show, show_end
-from markstep.spec.design import DESIGNS, Design
+from markstep.spec.design import Design
 from markstep.spec.invariants import CLAIMS_IN_ORDER, Claim, Step
 from markstep.spec.machine import ACTIONS, AnyAction
+from markstep.spec.named_designs import DESIGNS
 from markstep.spec.state import State
 from markstep.spec.trace import Trace
 

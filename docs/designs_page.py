@@ -10,6 +10,7 @@ from types import ModuleType
 from tables import code, flat, table
 
 from markstep.spec import design
+from markstep.spec.named_designs import DESIGNS
 
 
 def designs_page() -> str:
@@ -53,7 +54,7 @@ def describe_choice(field: "dataclasses.Field[object]", text: str) -> tuple[str,
 def named_designs() -> str:
     """For each named design: how it differs from the first one, or from one close to it."""
     rows, earlier = [], list[design.Design]()
-    for one in design.DESIGNS.values():
+    for one in DESIGNS.values():
         near = min(earlier, key=lambda other: len(design.differences(one, other)), default=None)
         changes = design.differences(one, near) if near else {}
         text = ", ".join(f"`{name}` = {code(pair[0])}" for name, pair in changes.items())

@@ -9,7 +9,7 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 from markstep.conformance.adapter import ALL_CAPABILITIES
 from markstep.conformance.process.messages import MAX_NAME, PROTOCOL
 from markstep.spec import vocabulary
-from markstep.spec.design import DESIGNS
+from markstep.spec.named_designs import DESIGNS
 from markstep.spec.vocabulary import BufferStatus, DType, ErrorKind, IrKind, Sharding, TensorView
 
 Schema = dict[str, Any]

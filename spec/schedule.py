@@ -154,15 +154,6 @@ def fits(state: State, action: AnyAction) -> bool:
             shape, dtype = _layout(state, action.target)
             small = prod(shape) <= MOST_ELEMENTS and dtype == DType.F32
             return small and 0 < action.bound <= MAX_BOUND
-        case SetEager():
-            viewed = state.views is not None and state.views.objects != {}
-            updates = state.views is None or state.views.functional
-            return updates and not (action.flag and (state.device.spmd or viewed))
-        case ViewOf():
-            modes = state.device.spmd or state.device.eager or state.views is None
-            return not modes and can_be_shown(state, action)
-        case UseSpmd():
-            return not state.device.eager
         case SetSeed():
             return 0 <= action.seed < MODULUS
         case CopyFromHost():
@@ -180,10 +171,25 @@ def fits(state: State, action: AnyAction) -> bool:
             return len(action.outs) == outs >= len(results_of_cached_run(state, action.tensors))
         case CompleteExecution():
             return not sure_to_fail(state)
-        case MarkSharding():
-            return suits(state.record_of(action.tensor).shape, action.sharding)
         case BindData() | LoadShards():
             return len(action.value) == prod(state.record_of(action.tensor).shape)
+    return fits_the_mode(state, action)
+
+
+def fits_the_mode(state: State, action: AnyAction) -> bool:
+    """Whether an action about modes, shardings or views agrees with the mode of the process."""
+    match action:
+        case SetEager():
+            viewed = state.views is not None and state.views.objects != {}
+            updates = state.views is None or state.views.functional
+            return updates and not (action.flag and (state.device.spmd or viewed))
+        case UseSpmd():
+            return not state.device.eager
+        case MarkSharding():
+            return suits(state.record_of(action.tensor).shape, action.sharding)
+        case ViewOf():
+            modes = state.device.spmd or state.device.eager or state.views is None
+            return not modes and can_be_shown(state, action)
     return True
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from markstep.spec import SPEC_VERSION
-from markstep.spec.design import DESIGNS, Design
+from markstep.spec.design import Design
 from markstep.spec.itf import (
     VARS,
     BadValue,
@@ -28,6 +28,7 @@ from markstep.spec.itf import (
     state_to_itf,
 )
 from markstep.spec.machine import ACTIONS, AnyAction, rule_of, step
+from markstep.spec.named_designs import DESIGNS
 from markstep.spec.schedule import Observer, initial_state, perform
 from markstep.spec.state import Phase, State
 

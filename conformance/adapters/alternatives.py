@@ -11,8 +11,9 @@ from markstep.conformance.adapters.builds import build_of
 from markstep.conformance.adapters.reference import ReferenceAdapter
 from markstep.conformance.claims import ClaimWatch
 from markstep.conformance.lockstep.session import run_program
-from markstep.spec.design import DESIGNS, Design
+from markstep.spec.design import Design
 from markstep.spec.invariants import CLAIMS
+from markstep.spec.named_designs import DESIGNS
 from markstep.spec.vocabulary import Action
 
 

@@ -18,9 +18,10 @@ from markstep.impl.graph import Key
 from markstep.impl.lower import CompileMode
 from markstep.impl.tensors import Tensor
 from markstep.spec import vocabulary as v
-from markstep.spec.design import DESIGNS, SOUND, Design
+from markstep.spec.design import SOUND, Design
 from markstep.spec.evaluator import MOST_ELEMENTS
 from markstep.spec.layouts import DEVICES
+from markstep.spec.named_designs import DESIGNS
 from markstep.spec.vocabulary import DType, Nested, Observation, TensorName
 
 COMPILED_EVERY = 50

@@ -19,7 +19,7 @@ from markstep.conformance.cli.usage import UsageError, pick, reader_may_leave
 from markstep.conformance.designtable import Column
 from markstep.conformance.exit_codes import ExitCode
 from markstep.conformance.report import designpages
-from markstep.spec.design import DESIGNS
+from markstep.spec.named_designs import DESIGNS
 from markstep.spec.trace import Trace, dumps
 
 

@@ -72,7 +72,8 @@ def claims() -> Rows:
 
 def designs() -> Rows:
     """The named designs, each by what it changes in the nearest one before it."""
-    from markstep.spec.design import DESIGNS, differences
+    from markstep.spec.design import differences
+    from markstep.spec.named_designs import DESIGNS
 
     rows: Rows = []
     for i, (name, design) in enumerate(DESIGNS.items()):

@@ -15,7 +15,8 @@ from markstep.conformance.possible import SHOWN, choices
 from markstep.conformance.report.console import console
 from markstep.conformance.show import show, tensor
 from markstep.conformance.walk import Stage, under, walk
-from markstep.spec.design import DESIGNS, Design
+from markstep.spec.design import Design
+from markstep.spec.named_designs import DESIGNS
 from markstep.spec.observe import abstract_state
 from markstep.spec.rules.transfer import buffers_in_use
 from markstep.spec.state import State, rows

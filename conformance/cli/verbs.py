@@ -22,7 +22,8 @@ from markstep.conformance.cli.usage import UsageError, complain, pick
 from markstep.conformance.exit_codes import ExitCode, worst
 from markstep.conformance.known.lists import KnownFailure, ListError, read_list
 from markstep.conformance.verdict import Verdict
-from markstep.spec.design import DESIGNS, Design
+from markstep.spec.design import Design
+from markstep.spec.named_designs import DESIGNS
 from markstep.spec.search.alphabet import FAMILIES, Bound
 from markstep.spec.search.optional import OPTIONAL_FAMILIES
 from markstep.spec.trace import SUFFIX, Trace, TraceError, read_trace

@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from markstep.conformance.show import show, show_end, tensor
-from markstep.spec.design import DESIGNS, Design
+from markstep.spec.design import Design
 from markstep.spec.invariants import CLAIMS, Claim
 from markstep.spec.machine import AnyAction, rule_of
+from markstep.spec.named_designs import DESIGNS
 from markstep.spec.observe import abstract_state
 from markstep.spec.rules.transfer import buffers_in_use
 from markstep.spec.state import Phase, State, has, rows

@@ -9,7 +9,7 @@ from markstep.conformance.html.elements import Child, copied, document, tag
 from markstep.conformance.html.stages import stage_content
 from markstep.conformance.walk import Stage, walk
 from markstep.spec import SPEC_VERSION
-from markstep.spec.design import DESIGNS
+from markstep.spec.named_designs import DESIGNS
 from markstep.spec.trace import Trace
 
 Tell: TypeAlias = Callable[[int, int], None]

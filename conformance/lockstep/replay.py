@@ -17,10 +17,11 @@ from markstep.conformance.lockstep.play import Player
 from markstep.conformance.lockstep.session import Counts, ProgramResult
 from markstep.conformance.report.model import ClaimCount, Failure, Report, Subject
 from markstep.conformance.verdict import Verdict
-from markstep.spec.design import DESIGNS, Design
+from markstep.spec.design import Design
 from markstep.spec.evaluator import EXACT
 from markstep.spec.invariants import Claim
 from markstep.spec.machine import ACTIONS, AnyAction
+from markstep.spec.named_designs import DESIGNS
 from markstep.spec.observe import outcome
 from markstep.spec.state import Phase, State
 from markstep.spec.trace import Trace

@@ -12,8 +12,9 @@ from markstep.conformance.logs.prediction import Memory, predict
 from markstep.conformance.logs.rawrecord import RawStep
 from markstep.conformance.logs.recorded import Difference, Table, compare
 from markstep.conformance.logs.taking import Ended, take
-from markstep.spec.design import DESIGNS, Design
+from markstep.spec.design import Design
 from markstep.spec.machine import AnyAction, enabled
+from markstep.spec.named_designs import DESIGNS
 from markstep.spec.schedule import Ending, NotEnabledError, end_of_execution
 from markstep.spec.state import State, bit, rows
 from markstep.spec.vocabulary import BufferStatus, CompleteExecution, FailExecution

@@ -10,7 +10,8 @@ from markstep.conformance.cli.usage import UsageError, pick
 from markstep.conformance.lockstep.session import ProgramResult, run_program
 from markstep.conformance.show import show_program
 from markstep.conformance.verdict import Verdict
-from markstep.spec.design import DESIGNS, Design
+from markstep.spec.design import Design
+from markstep.spec.named_designs import DESIGNS
 from markstep.spec.vocabulary import Action
 
 

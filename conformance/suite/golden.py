@@ -3,9 +3,9 @@
 from markstep.conformance.show import show, tensor
 from markstep.conformance.suite.devices import Placed
 from markstep.conformance.suite.scenarios import SCENARIOS, Scenario, Step
-from markstep.spec.design import DESIGNS
 from markstep.spec.devices import perform_on, process
 from markstep.spec.machine import AnyAction
+from markstep.spec.named_designs import DESIGNS
 from markstep.spec.observe import abstract_state, outcome
 from markstep.spec.rules.sync import Lookup
 from markstep.spec.schedule import initial_state, perform

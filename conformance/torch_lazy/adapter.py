@@ -8,7 +8,7 @@ from importlib.util import find_spec
 
 from markstep.conformance.adapter import AdapterError
 from markstep.conformance.process.child import ProcessAdapter
-from markstep.spec.design import TORCH_LAZY_2_9
+from markstep.spec.named_designs import TORCH_LAZY_2_9
 
 
 class TorchLazyAdapter(ProcessAdapter):

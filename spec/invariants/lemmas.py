@@ -7,6 +7,7 @@ them of the state after it; the explorer, lockstep and the log monitor watch the
 from markstep.spec.contract import lost_records
 from markstep.spec.design import Design, ErrorDelivery, Truncation, Validation
 from markstep.spec.invariants.claim import Kind, Step, claim
+from markstep.spec.invariants.placing import unplaced
 from markstep.spec.rules.donation import needed_afterwards
 from markstep.spec.rules.errors import executes, lacks_value
 from markstep.spec.rules.objects import lost
@@ -59,7 +60,7 @@ def blank(r: Record) -> bool:
     return (
         [r.id, r.alias_id, r.handle, r.ir, r.leaf] == [0, 0, NONE, IrKind.NONE, NONE]
         and not any([r.deps != 0, r.host, r.is_cloned, r.error != 0, r.host_exposed])
-        and [r.spec, r.hint, r.asked, r.sends] == [0, 0, 0, 0]
+        and unplaced(r)
         and bool(r.defined)
         and bool(r.host_right)
     )

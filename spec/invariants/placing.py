@@ -7,7 +7,7 @@ otherwise break a claim that users know.
 from markstep.spec.design import Design, MarkHost, TraceHost, Truncation
 from markstep.spec.invariants.claim import Kind, Step, claim
 from markstep.spec.rules.transfer import cached, held_by
-from markstep.spec.state import NONE, Buffer, Call, Record, State, bit, rows
+from markstep.spec.state import NONE, Buffer, Record, State, bit, rows
 from markstep.spec.vocabulary import BufferStatus, IrKind, Sharding
 
 
@@ -100,7 +100,7 @@ def in_the_mode_everything_is_laid_out(t: Step) -> bool:
     return not any(bare) and not s.call.plain
 
 
-def place_of(r: Record) -> int:
+def own_place(r: Record) -> int:
     """The row of a record's own data: its handle, or a leaf that it does not borrow."""
     if r.handle != NONE or r.is_cloned or r.ir != IrKind.LEAF:
         return r.handle
@@ -110,7 +110,7 @@ def place_of(r: Record) -> int:
 @claim(
     "I131",
     Kind.STATE,
-    lambda t: any([r.spec != Sharding.NONE and place_of(r) != NONE for r in t.live()]),
+    lambda t: any([r.spec != Sharding.NONE and own_place(r) != NONE for r in t.live()]),
     why="What a mark says must be true of what is already there.",
 )
 def own_data_lie_as_annotated(t: Step) -> bool:
@@ -121,8 +121,8 @@ def own_data_lie_as_annotated(t: Step) -> bool:
     live = [r for r in t.after.records if r.live]
     if any([r.asked != Sharding.NONE and r.asked != r.spec for r in live]):
         return False
-    both = [r for r in live if r.spec != Sharding.NONE and place_of(r) != NONE]
-    return all([t.after.buffers[place_of(r)].sharding == r.spec for r in both])
+    both = [r for r in live if r.spec != Sharding.NONE and own_place(r) != NONE]
+    return all([t.after.buffers[own_place(r)].sharding == r.spec for r in both])
 
 
 @claim(
@@ -143,11 +143,6 @@ def host_copies_were_not_sent(t: Step) -> bool:
     return all([s.buffers[r.handle].source for r in hosts if r.handle != NONE])
 
 
-def sorts_no_upload(c: Call) -> bool:
-    """A call has queued no upload."""
-    return c.uploads == 0
-
-
 @claim(
     "I133",
     Kind.STATE,
@@ -156,6 +151,4 @@ def sorts_no_upload(c: Call) -> bool:
 )
 def collections_queue_no_upload(t: Step) -> bool:
     """In SPMD mode a collection queues no upload (D38)."""
-    if not t.after.device.spmd or t.design.barrier_loads_unused:
-        return True
-    return sorts_no_upload(t.after.call)
+    return not t.after.device.spmd or t.design.barrier_loads_unused or t.after.call.uploads == 0

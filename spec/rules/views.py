@@ -316,9 +316,7 @@ def tidy(s: State) -> None:
     """Objects that nobody holds are forgotten, and records that none of the rest needs die."""
     views = s.views
     assert views is not None
-    while loose := [
-        n for n in views.hidden if not any(n in o.holds for o in views.objects.values())
-    ]:
+    while loose := views.loose():
         for name in loose:
             del views.hidden[name], views.objects[name]
     storages = {known.storage for known in views.objects.values()}

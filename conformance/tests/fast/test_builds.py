@@ -10,8 +10,9 @@ from markstep.conformance.adapters.builds import Build, build_of
 from markstep.conformance.adapters.reference import ReferenceAdapter
 from markstep.conformance.check import check
 from markstep.conformance.verdict import Verdict
-from markstep.spec.design import DESIGNS, LAZY_LOADING, SOUND, Design
+from markstep.spec.design import SOUND, Design
 from markstep.spec.invariants import PRICE_OF, broken_by
+from markstep.spec.named_designs import DESIGNS, LAZY_LOADING
 from markstep.spec.trace import read_trace
 from markstep.spec.vocabulary import Action
 

@@ -11,8 +11,8 @@ from markstep.conformance.cli.usage import UsageError
 from markstep.conformance.designtable import BOUND, PROPERTIES, Column, columns
 from markstep.conformance.exit_codes import ExitCode
 from markstep.conformance.report import designpages
-from markstep.spec.design import DESIGNS
 from markstep.spec.invariants import CLAIMS, GRAPH_CLAIMS, SPMD, placing
+from markstep.spec.named_designs import DESIGNS
 from markstep.spec.trace import read_trace
 
 SMALL = replace(BOUND, records=1, buffers=2, actions=3)

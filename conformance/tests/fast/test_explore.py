@@ -6,9 +6,10 @@ import pytest
 
 from markstep.conformance.cli.exploration import explore_report
 from markstep.conformance.cli.searchfiles import SearchFiles
-from markstep.spec.design import DESIGNS, SOUND, TORCH_XLA_2_9, Design
+from markstep.spec.design import SOUND, TORCH_XLA_2_9, Design
 from markstep.spec.invariants import GRAPH_CLAIMS
 from markstep.spec.machine import step
+from markstep.spec.named_designs import DESIGNS
 from markstep.spec.search.alphabet import Bound, cost, moves, syncs
 from markstep.spec.search.canonical import canonical, pack, unpack
 from markstep.spec.search.expand import Expand, expand

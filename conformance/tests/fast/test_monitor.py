@@ -13,7 +13,8 @@ from markstep.conformance.logs import logrun
 from markstep.conformance.logs.monitor import monitor, monitor_log, monitor_logs
 from markstep.conformance.logs.recorded import ANYTHING, compare, same
 from markstep.conformance.verdict import Verdict
-from markstep.spec.design import DESIGNS, SOUND, TORCH_XLA_2_9
+from markstep.spec.design import SOUND, TORCH_XLA_2_9
+from markstep.spec.named_designs import DESIGNS
 from markstep.spec.schedule import initial_state, perform
 from markstep.spec.vocabulary import ErrorKind
 

@@ -6,8 +6,9 @@ import pytest
 
 from markstep.conformance.cli.refinement import conditions_report, contract_report, refine_report
 from markstep.conformance.verdict import Verdict
-from markstep.spec.design import DESIGNS, SOUND, TORCH_XLA_2_9, Design
+from markstep.spec.design import SOUND, TORCH_XLA_2_9, Design
 from markstep.spec.machine import ACTIONS, ENVIRONMENT, step
+from markstep.spec.named_designs import DESIGNS
 from markstep.spec.search.alphabet import Bound, moves
 from markstep.spec.search.conditions import conditions, hitting_sets
 from markstep.spec.search.outcomes import ends, outcome_of, words

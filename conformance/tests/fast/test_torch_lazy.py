@@ -8,8 +8,9 @@ from markstep.conformance.adapter import AdapterError
 from markstep.conformance.known.lists import read_list
 from markstep.conformance.torch_lazy.adapter import TorchLazyAdapter
 from markstep.spec import vocabulary as v
-from markstep.spec.design import DESIGNS, SOUND, TORCH_LAZY_2_9, TORCH_XLA_2_9, Design, differences
+from markstep.spec.design import SOUND, TORCH_XLA_2_9, Design, differences
 from markstep.spec.invariants import CLAIMS
+from markstep.spec.named_designs import DESIGNS, TORCH_LAZY_2_9
 from markstep.spec.schedule import initial_state, perform
 from markstep.spec.vocabulary import Action, TensorName
 

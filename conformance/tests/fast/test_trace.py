@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from markstep.conformance.programs.generate import decode
 from markstep.spec import trace as trace_module
-from markstep.spec.design import DESIGNS
 from markstep.spec.machine import ACTIONS
+from markstep.spec.named_designs import DESIGNS
 from markstep.spec.rules.sync import Collect, Compile, Lookup
 from markstep.spec.trace import Trace, TraceError, dumps, loads, read_trace
 from markstep.spec.vocabulary import (
