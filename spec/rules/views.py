@@ -226,7 +226,6 @@ def commit(s: State, name: TensorName, value: int, design: Design) -> None:
     regenerate(s, name, design)
     if known.path:
         s.record_of(name).alias_id = alias
-    recall(s, known.memory)
     tidy(s)
 
 
